@@ -1,0 +1,1 @@
+"""The terminal inspector: a read-only view of a ledger."""

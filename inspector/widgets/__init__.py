@@ -1,0 +1,1 @@
+"""One widget in each file."""

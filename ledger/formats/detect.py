@@ -1,0 +1,173 @@
+"""Which format an input has, told by its first bytes and never by its name.
+
+The table at the top is where a new format is entered. Folds are imported when they are
+needed, so that looking at a file loads no parser of a format it does not have. Knows nothing
+about the ledger.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput, UnknownFormat
+from .base import Fold, Splitter
+from .looks import looks_like
+from .parsing import UTF8_BOM, parse
+from .physical import sniff_encoding
+from .prefix import value_of_prefix
+from .records import LineSplitter, WholeSplitter
+
+HEAD_BYTES = 256 * 1024
+"""How much of an input is enough for `detect` and `make_fold`."""
+
+FOLDS = {
+    "native": (".native", "NativeFold"),
+    "claude-code": (".claude_code", "ClaudeCodeFold"),
+    "anthropic": (".anthropic", "AnthropicFold"),
+}
+"""Formats that can be read: module and class of each fold."""
+
+NOT_YET = {
+    "codex": "a Codex rollout",
+    "openai": "OpenAI chat or Responses traffic",
+    "gemini-cli": "a Gemini session",
+    "cline": "a Cline session",
+    "otel-genai": "OpenTelemetry GenAI spans",
+    "langchain": "a LangChain message dump",
+    "swe-agent": "a SWE-agent trajectory",
+    "openhands": "an OpenHands history",
+    "atif": "an ATIF trajectory",
+    "tau-bench": "tau-bench dialogues",
+    "message-list": "one JSON array of messages (native input is one message a line)",
+}
+"""Formats that are recognised and cannot be read yet, in words."""
+
+_RECORDS_LOOKED_AT_MAX = 50
+_BINARY_STARTS = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite format 3", b"\x7fELF",
+                  b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"BZh", b"\xfd7zXZ")
+_TEXT_SIGNS = (
+    ("anthropic", re.compile(rb"^event: *message_start|^data: *\{ *\"type\": *\"message_start", re.M)),
+    ("anthropic", re.compile(rb"/v1/messages|\bapi\.anthropic\.com|\banthropic-version\b")),
+    ("openai", re.compile(rb"/chat/completions|/v1/responses|\bapi\.openai\.com|\"chatcmpl-")),
+    ("gemini-cli", re.compile(rb"\bgenerativelanguage\.googleapis\.com")),
+)
+_CASSETTE_OR_STREAM = re.compile(
+    rb"^(?:interactions|requests|version):|\A\s*(?:event|data|id|retry)?:", re.M
+)
+_HINT = f"The formats that can be read are {', '.join(FOLDS)}; --format names one."
+
+
+def read_head(path: Path) -> bytes:
+    """Read the first HEAD_BYTES of a file.
+
+    Raises:
+        BadInput: it is missing, a folder, or cannot be read.
+    """
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder, not a file.", "Name the files in it.")
+    try:
+        with path.open("rb") as file:
+            return file.read(HEAD_BYTES)
+    except FileNotFoundError as error:
+        raise BadInput(f"{path} does not exist.", "Check the path.") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}.", "Check its rights.") from error
+
+
+def detect(head: bytes, name: str) -> str:
+    """Tell the format of an input from its beginning.
+
+    Args:
+        head: its first bytes, HEAD_BYTES of them or all.
+        name: what to call the input in messages.
+
+    Returns:
+        A key of FOLDS.
+
+    Raises:
+        BadInput: it is empty or binary.
+        UnknownFormat: it is of a format that is not read yet, or of none we know.
+    """
+    if not head.strip(b" \t\r\n\0"):
+        raise BadInput(f"{name} is empty.", "There is nothing to read in it yet.")
+    text = _as_utf8(head)
+    found = _format_of(text)
+    if found in FOLDS:
+        return found
+    if found:
+        raise UnknownFormat(f"{name} looks like {NOT_YET[found]}, which is not supported yet.", _HINT)
+    if _is_binary(text):
+        raise BadInput(f"{name} is a binary file.", "If it is an archive, unpack it first.")
+    raise UnknownFormat(f"{name} has none of the formats we know.", _HINT)
+
+
+def make_fold(
+    format_name: str, default_session: str, head: bytes = b"", offset: int = 0
+) -> tuple[Splitter, Fold]:
+    """Give a fresh splitter and fold for one source.
+
+    Args:
+        default_session: session of records that name none.
+        head: the source's first bytes: they tell lines from one whole document, and UTF-16.
+        offset: where the splitter starts when a source is continued.
+
+    Raises:
+        UnknownFormat: `format_name` is not in FOLDS.
+    """
+    if format_name not in FOLDS:
+        words = NOT_YET.get(format_name)
+        problem = f"is {words} and not supported yet" if words else "is no format we know"
+        raise UnknownFormat(f"The format {format_name!r} {problem}.", _HINT)
+    module, name = FOLDS[format_name]
+    fold: Fold = getattr(import_module(module, __package__), name)(default_session)
+    is_whole = format_name == "anthropic" and not is_line_based(head)
+    return (WholeSplitter(offset) if is_whole else LineSplitter(offset, head)), fold
+
+
+def is_line_based(head: bytes) -> bool:
+    """True when the first line is a JSON object or array by itself, or the beginning of one
+    that is longer than `head`; then each line is a record."""
+    text = _as_utf8(head).lstrip()
+    line, newline, _ = text.partition(b"\n")
+    if not text.startswith((b"{", b"[")):
+        return not text
+    return not newline or isinstance(parse(line).value, dict)
+
+
+def _format_of(text: bytes) -> str:
+    if not text.lstrip().startswith((b"{", b"[")) and _CASSETTE_OR_STREAM.search(text):
+        for name, sign in _TEXT_SIGNS:
+            if sign.search(text):
+                return name
+    return next((name for name in map(looks_like, _first_values(text)) if name), "")
+
+
+def _first_values(text: bytes) -> list[Any]:
+    """The whole text as one value, or its first lines as values, or what is there of one."""
+    whole = parse(text)
+    if not whole.fault:
+        return [whole.value]
+    values: list[Any] = []
+    for record in LineSplitter().push(text):
+        if isinstance(record.value, dict | list):
+            values.append(record.value)
+        if len(values) >= _RECORDS_LOOKED_AT_MAX:
+            break
+    return values or [value_of_prefix(text)]
+
+
+def _as_utf8(head: bytes) -> bytes:
+    encoding = sniff_encoding(head)
+    if encoding != "utf-8":
+        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
+    return head.removeprefix(UTF8_BOM).lstrip(b"\0")
+
+
+def _is_binary(text: bytes) -> bool:
+    if text.startswith(_BINARY_STARTS):
+        return True
+    broken = text.decode("utf-8", "replace").count("\ufffd") + text.count(b"\0")
+    return broken * 20 > len(text)

@@ -1,0 +1,185 @@
+"""Takes a file or a pipe into a ledger: detect its format, find what is known of it, read on.
+
+Knows nothing about terminals.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import BadInput, StorageFailed
+from .formats.detect import detect, make_fold
+from .ingest import Report, SourceReader, match_source
+from .ledger import Ledger
+from .sources import Source, SourceOptions
+
+READ_BYTES = 1024 * 1024
+HEAD_BYTES = 256 * 1024
+"""At most this much is looked at to tell the format."""
+
+
+class FileSource:
+    """An open file with random access, for comparing and reading on."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a file.
+
+        Raises:
+            BadInput: it does not exist, is a folder, or cannot be read.
+        """
+        self.path = path
+        if path.is_dir():
+            raise BadInput(f"{path} is a folder.", "Give the path of a recording.")
+        try:
+            self._file: BinaryIO = path.open("rb")
+        except FileNotFoundError as error:
+            raise BadInput(f"There is no file {path}.", "Check the path.") from error
+        except OSError as error:
+            raise BadInput(
+                f"{path} cannot be read: {error.strerror}.", "Check its permissions."
+            ) from error
+
+    @property
+    def size(self) -> int:
+        """Bytes now."""
+        return os.fstat(self._file.fileno()).st_size
+
+    @property
+    def identity(self) -> tuple[int, int]:
+        """(device, inode): changes when the file is replaced."""
+        status = os.fstat(self._file.fileno())
+        return status.st_dev, status.st_ino
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Bytes at a place, fewer at the end."""
+        self._file.seek(offset)
+        try:
+            return self._file.read(length)
+        except OSError as error:
+            raise StorageFailed(
+                f"{self.path} cannot be read: {error.strerror}.", "Check the disk."
+            ) from error
+
+    def parts(self, offset: int) -> Iterator[bytes]:
+        """The bytes from `offset` on, in pieces."""
+        while data := self.read(offset, READ_BYTES):
+            offset += len(data)
+            yield data
+
+    def first_record(self) -> bytes:
+        """The first line with its end, or the whole file when it has none."""
+        head = b""
+        for part in self.parts(0):
+            line, newline, _ = part.partition(b"\n")
+            head += line + newline
+            if newline:
+                break
+        return head
+
+    def close(self) -> None:
+        """Close it."""
+        self._file.close()
+
+
+def import_file(
+    ledger: Ledger,
+    path: str | Path,
+    *,
+    session: str = "",
+    format_name: str = "",
+    is_again: bool = False,
+) -> Report:
+    """Take a file in; what the ledger knows already is not added again.
+
+    Args:
+        session: name for the (first) session; "" = the source's own, or the file's stem.
+        format_name: "" = detected from its contents.
+        is_again: take it as a new source even if its bytes are known.
+
+    Raises:
+        BadInput: it cannot be read, or `session` has no letters.
+        UnknownFormat: it is no format we know.
+    """
+    file = FileSource(Path(path))
+    try:
+        reader = open_reader(
+            ledger, file, session=session, format_name=format_name, is_again=is_again
+        )
+        for part in file.parts(reader.length):
+            reader.push(part)
+        return reader.finish()
+    finally:
+        file.close()
+
+
+def open_reader(
+    ledger: Ledger,
+    file: FileSource,
+    *,
+    session: str = "",
+    format_name: str = "",
+    is_again: bool = False,
+) -> SourceReader:
+    """A reader placed behind what the ledger knows of the file."""
+    head = file.read(0, HEAD_BYTES)
+    name = str(file.path)
+    format_name = format_name or detect(head, name)
+    source: Source | None = None
+    found = ""
+    if not is_again:
+        first = head if format_name == "anthropic" and not _is_lines(head) else file.first_record()
+        source, found = match_source(ledger.sources, first, file.read, file.size)
+        if source is not None and source.format != format_name:
+            source, found = None, ""
+    options = _options(session, file.path.stem) if source is None else source.options
+    reader = SourceReader(
+        ledger.store,
+        ledger.writer,
+        source,
+        lambda: make_fold(format_name, options.default_session),
+        name=name,
+        kind="file",
+        format_name=format_name,
+        options=options,
+        is_same_text=not is_again,
+    )
+    if found == "shrunk":
+        reader.report.warnings.append(
+            f"{name} is shorter than what the ledger has of it; nothing was removed."
+        )
+    elif found == "changed":
+        reader.report.warnings.append(
+            f"{name} begins like a known recording but its past was changed; only records"
+            " that are not known were added."
+        )
+    return reader
+
+
+def _is_lines(head: bytes) -> bool:
+    return b"\n{" in head
+
+
+def _options(session: str, stem: str) -> SourceOptions:
+    return SourceOptions(default_session=session or stem or "session", given_session=session)
+
+
+def open_pipe(
+    ledger: Ledger, head: bytes, *, name: str, session: str = "", format_name: str = ""
+) -> SourceReader:
+    """A reader for a pipe whose first bytes are `head` (not yet consumed)."""
+    format_name = format_name or detect(head, name)
+    default = session or f"pipe-{ledger.now_ms()}"
+    options = SourceOptions(default_session=default, given_session=session)
+    return SourceReader(
+        ledger.store,
+        ledger.writer,
+        None,
+        lambda: make_fold(format_name, default),
+        name=name,
+        kind="pipe",
+        format_name=format_name,
+        options=options,
+    )

@@ -1,0 +1,300 @@
+"""From the bytes of a source to events: recognise the source, replay what is known, add the rest.
+
+A fold keeps nothing on disk. When a source goes on, its stored bytes are fed again without
+writing, which puts splitter and fold exactly where they were; so cutting a source anywhere and
+going on later gives the same events as one import. Knows nothing about terminals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+from msgspec import Struct
+
+from .chain import content_digest
+from .content import label
+from .drafts import AnyDraft, OpenSession, QuarantineRecord
+from .errors import BadInput, UnknownReference
+from .formats.base import Fed, Fold, Record, Splitter
+from .sources import RecordRow, Source, SourceOptions, Sources
+from .store import Store
+from .writer import Place, Writer
+
+COMMIT_RECORDS = 2000
+COMMIT_BYTES = 8 * 1024 * 1024
+DIGEST_BYTES = 8
+
+
+class SessionCount(Struct):
+    """What one import did to one session."""
+
+    session: str
+    format: str = ""
+    records: int = 0
+    new_events: int = 0
+    quarantined: int = 0
+
+
+class Report(Struct):
+    """What one import did."""
+
+    source: str
+    format: str
+    is_known: bool = False
+    """The source (or an earlier, shorter state of it) was in the ledger already."""
+    records: int = 0
+    new_records: int = 0
+    duplicates: int = 0
+    conflicts: int = 0
+    """Records whose id is known with other bytes; kept and quarantined."""
+    repaired: int = 0
+    unknown: dict[str, int] = {}
+    """Unknown record types and how often."""
+    pending_bytes: int = 0
+    """A half last record, left for later."""
+    warnings: list[str] = []
+    sessions: dict[str, SessionCount] = {}
+
+    @property
+    def quarantined(self) -> int:
+        """Records that could not be read."""
+        return sum(count.quarantined for count in self.sessions.values())
+
+
+class SourceReader:
+    """One source being read into a ledger."""
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        source: Source | None,
+        make: Callable[[], tuple[Splitter, Fold]],
+        *,
+        name: str,
+        kind: str,
+        format_name: str,
+        options: SourceOptions,
+        is_same_text: bool = False,
+    ) -> None:
+        """Args:
+        source: the known source that goes on, None for a new one.
+        make: gives a fresh splitter and fold of the format.
+        is_same_text: records without ids that another source holds for the same session are
+            the same records (a rewritten file); otherwise only ids make records equal.
+        """
+        self._store = store
+        self._sources = Sources(store.db)
+        self._writer = writer
+        self._source = source
+        self._splitter, self._fold = make()
+        self._name, self._kind, self._format_name = name, kind, format_name
+        self._options = options
+        self._is_same_text = is_same_text
+        self._first_session = ""
+        self._occurrences: dict[bytes, int] = {}
+        self._waiting: list[Record] = []
+        self._waiting_bytes = 0
+        self._at = 0
+        self.report = Report(source=name, format=format_name, is_known=source is not None)
+        if source is not None:
+            self._replay(source)
+
+    def _replay(self, source: Source) -> None:
+        for _, data in self._sources.chunks(source.id):
+            self._refeed(self._splitter.push(data))
+        self._refeed(self._splitter.finish())
+        self._at = source.length
+        self.report.records = sum(self._sources.count_kinds(source.id).values())
+
+    def _refeed(self, records: Iterable[Record]) -> None:
+        for record in records:
+            for draft in self._feed(record)[0].drafts[:1]:
+                self._renamed(draft)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the source that are in the ledger or waiting to be committed."""
+        return self._at + self._waiting_bytes
+
+    @property
+    def waiting(self) -> int:
+        """Records read but not committed."""
+        return len(self._waiting)
+
+    def push(self, data: bytes) -> None:
+        """Take more bytes; commits by itself when many records wait."""
+        self._take(self._splitter.push(data))
+
+    def finish(self) -> Report:
+        """The input has ended: read what can be read, commit, and say what was done."""
+        self._take(self._splitter.finish())
+        self.commit()
+        self.report.pending_bytes = len(self._splitter.pending)
+        return self.report
+
+    def _take(self, records: Iterable[Record]) -> None:
+        for record in records:
+            self._waiting.append(record)
+            self._waiting_bytes += len(record.data)
+            if len(self._waiting) >= COMMIT_RECORDS or self._waiting_bytes >= COMMIT_BYTES:
+                self.commit()
+
+    def commit(self) -> None:
+        """Store all waiting records and their events, whole or not at all."""
+        if not self._waiting:
+            return
+        try:
+            with self._store.transaction():
+                if self._source is None:
+                    self._source = self._sources.create(
+                        self._name,
+                        self._kind,
+                        self._format_name,
+                        self._waiting[0].data,
+                        self._options,
+                    )
+                rows = [self._store_record(record, self._source) for record in self._waiting]
+                data = b"".join(record.data for record in self._waiting)
+                self._sources.append(self._source.id, self._at, data, rows)
+        except BaseException:
+            self._writer.forget()
+            raise
+        self._at += self._waiting_bytes
+        self._waiting, self._waiting_bytes = [], 0
+
+    def _feed(self, record: Record) -> tuple[Fed, bytes, bytes]:
+        """(the fold's answer, the record's key, digest of its bytes)."""
+        fed = self._fold.feed(record)
+        digest = content_digest(record.data)
+        source_key = self._fold.key(record) if not record.fault else ""
+        if source_key:
+            key = content_digest(b"id:" + source_key.encode("utf-8", "surrogatepass"))
+        else:
+            nth = self._occurrences[digest] = self._occurrences.get(digest, 0) + 1
+            key = content_digest(b"%b#%d" % (digest, nth)) if self._is_same_text or nth else b""
+        return fed, key, digest[:DIGEST_BYTES]
+
+    def _store_record(self, record: Record, source: Source) -> RecordRow:
+        fed, key, digest = self._feed(record)
+        self.report.records += 1
+        self.report.new_records += 1
+        self.report.repaired += bool(record.repaired)
+        if fed.kind == "unknown":
+            what = fed.what or "?"
+            self.report.unknown[what] = self.report.unknown.get(what, 0) + 1
+        row = RecordRow(record.offset, len(record.data), key, digest, fed.kind)
+        if not fed.drafts:
+            return row
+        drafts = [self._renamed(draft) for draft in fed.drafts]
+        twin = self._twin(key, digest, drafts, has_id=bool(self._fold.key(record)))
+        if twin == "same":
+            self.report.duplicates += 1
+            return RecordRow(record.offset, len(record.data), key, digest, "duplicate")
+        if twin == "other":
+            self.report.conflicts += 1
+            first = drafts[0]
+            drafts = [QuarantineRecord(session=first.session, reason="same_id_other_bytes")]
+        place = Place(source.id, record.offset, len(record.data))
+        return self._write(row, drafts, place)
+
+    def _write(self, row: RecordRow, drafts: list[AnyDraft], place: Place) -> RecordRow:
+        session = version = None
+        events = 0
+        kind = row.kind
+        for draft in drafts:
+            if isinstance(draft, QuarantineRecord):
+                kind = "quarantined"
+                self._ensure_open(draft)
+            try:
+                written = self._writer.write(draft, place)
+            except (BadInput, UnknownReference) as error:
+                kind = "quarantined"
+                refused = QuarantineRecord(session=draft.session, reason="refused")
+                self._warn(f"byte {row.offset}: {error.message}")
+                self._ensure_open(refused)
+                written = self._writer.write(refused, place)
+            count = self._count(draft.session)
+            count.new_events += len(written.events)
+            if not written.events:
+                continue
+            if session is None:
+                session, version = written.session, written.first_version
+            if written.session == session:
+                events += len(written.events)
+        count = self._count(drafts[0].session)
+        count.records += 1
+        count.quarantined += kind == "quarantined"
+        return RecordRow(
+            row.offset, row.length, row.key, row.digest, kind, session, version, events
+        )
+
+    def _ensure_open(self, draft: QuarantineRecord) -> None:
+        if self._store.session_id(label(draft.session)) is None:
+            self._writer.write(OpenSession(session=draft.session, format=self._fold.name))
+
+    def _count(self, session: str) -> SessionCount:
+        count = self.report.sessions.get(session)
+        if count is None:
+            count = self.report.sessions[session] = SessionCount(session, self._fold.name)
+        return count
+
+    def _warn(self, text: str) -> None:
+        if len(self.report.warnings) < 20:
+            self.report.warnings.append(text)
+
+    def _renamed(self, draft: AnyDraft) -> AnyDraft:
+        """The first session of the source gets the name that the user gave."""
+        given = self._options.given_session
+        if not given:
+            return draft
+        if not self._first_session:
+            self._first_session = draft.session
+        changes = {
+            field: given
+            for field in ("session", "parent")
+            if getattr(draft, field, "") == self._first_session
+        }
+        return msgspec.structs.replace(draft, **changes) if changes else draft
+
+    def _twin(self, key: bytes, digest: bytes, drafts: list[AnyDraft], *, has_id: bool) -> str:
+        """Whether another record of the session has this key: "", "same" or "other" bytes."""
+        if not has_id and not self._is_same_text:
+            return ""
+        session = self._store.session_id(label(drafts[0].session))
+        if session is None:
+            return ""
+        own = self._source.id if self._source is not None else 0
+        for source, its_session, its_digest in self._sources.with_key(key):
+            if its_session == session and source != own:
+                return "same" if its_digest == digest else "other"
+        return ""
+
+
+def match_source(
+    sources: Sources, head: bytes, read: Callable[[int, int], bytes], size: int
+) -> tuple[Source | None, str]:
+    """Find the stored source that a file continues.
+
+    Args:
+        head: the bytes of the file's first record.
+        read: gives (offset, length) of the file.
+        size: bytes of the file.
+
+    Returns:
+        (source, "") when the file begins with all of it; (source, "shrunk") when the file is a
+        shorter state of it; (None, "changed") when only their first records are equal;
+        (None, "") when it is new.
+    """
+    candidates = sources.with_head(head)
+    for source in candidates:
+        if source.length <= size and all(
+            content_digest(read(offset, length)) == digest
+            for offset, length, digest in sources.digests(source.id)
+        ):
+            return source, ""
+    for source in candidates:
+        if source.length > size and sources.read_range(source.id, 0, size) == read(0, size):
+            return source, "shrunk"
+    return None, "changed" if candidates else ""

@@ -1,0 +1,1 @@
+"""Windows rendered as requests: as recorded, or valid for sending."""

@@ -1,0 +1,309 @@
+"""The rules of the Messages API as data with a date, and a judge of request bodies.
+
+`check_request` shares no code with the renderer, so that it can judge what the renderer made.
+Knows nothing about windows, items or repairs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from ..images import pixel_size
+
+Json = Mapping[str, Any]
+
+
+class MessagesRules(Struct, frozen=True, kw_only=True):
+    """Limits and names that change with time and model; override one to follow a provider."""
+
+    date: str = "2026-11-30"
+    source: str = "https://platform.claude.com/docs/en/api/messages, .../vision, .../extended-thinking"
+    roles: frozenset[str] = frozenset({"user", "assistant"})
+    cache_marks_max: int = 4
+    images_max: int = 100
+    many_images_from: int = 21
+    many_image_px: int = 2000
+    image_px_max: int = 8000
+    image_base64_chars_max: int = 5 * 1024 * 1024 * 4 // 3
+    tool_name: str = r"[a-zA-Z0-9_-]{1,128}"
+    tool_id: str = r"[a-zA-Z0-9_-]+"
+    thinking_budget_min: int = 1024
+    prefill_models: str = r"claude-([23][.-]|instant|(opus|sonnet|haiku)-4(-[015])?(-\d{8}|-latest)?$)"
+    """Only these may be asked to continue an assistant message (removed with Claude 4.6)."""
+    thinking_is_model_bound: bool = True
+    """Thinking that another model signed is left out."""
+    thinking_is_prefix_bound: bool = True
+    """Thinking older than a brief or state text in front of it is left out."""
+    not_signatures: frozenset[str] = frozenset(
+        {"", "reasoning_content", "reasoning", "thinking", "signature", "none", "null"}
+    )
+    """Field names that other programs stored in place of a signature (case k13-02)."""
+    user_types: frozenset[str] = frozenset(
+        {"text", "image", "document", "search_result", "tool_result", "container_upload",
+         "tool_addition", "tool_removal"}
+    )  # fmt: skip
+    assistant_types: frozenset[str] = frozenset(
+        {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use",
+         "compaction", "container_upload", "fallback", "mcp_tool_listing"}
+    )  # fmt: skip
+    """And every result of a server-run tool (`..._tool_result`)."""
+
+
+RULES = MessagesRules()
+
+
+class Violation(Struct, frozen=True, kw_only=True):
+    """One rule that a request breaks."""
+
+    code: str
+    message: int = -1
+    """Index in `messages` as sent; -1 = the whole request."""
+    id: str = ""
+    """The tool id or name concerned."""
+    count: int = 0
+    limit: int = 0
+    image: int = 0
+    """Number of the image, from 1 in request order."""
+
+
+def is_server_result(block_type: str) -> bool:
+    """True for results that stand in the assistant message of a provider-run tool."""
+    return block_type.endswith("_tool_result") and block_type != "tool_result"
+
+
+def can_prefill(model: str, rules: MessagesRules = RULES) -> bool:
+    """True when the conversation may end with an assistant message."""
+    return re.search(rules.prefill_models, model) is not None
+
+
+def check_request(body: Json, rules: MessagesRules = RULES) -> tuple[Violation, ...]:
+    """List everything that the API would refuse in a request body, in order of appearance."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        return (Violation(code="no_messages"),)
+    found = [
+        *_shapes(messages, rules),
+        *_tool_pairs(messages, rules),
+        *_server_pairs(messages),
+        *_thinking(body, messages, rules),
+        *_images(messages, rules),
+        *_definitions(body, rules),
+        *_ends(body, messages, rules),
+    ]
+    marks = sum(_cache_marks(body.get(part)) for part in ("tools", "system", "messages"))
+    if marks > rules.cache_marks_max:
+        limit = rules.cache_marks_max
+        found.append(Violation(code="cache_control_over_limit", count=marks, limit=limit))
+    return tuple(found)
+
+
+def blocks_of(message: object) -> list[dict[str, Any]]:
+    """The blocks of a message; a string is one text block."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+
+
+def _shapes(messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
+    for index, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in rules.roles:
+            yield Violation(code="bad_role", message=index, id=str(role))
+        blocks = blocks_of(message)
+        if not blocks:
+            yield Violation(code="empty_message", message=index)
+        allowed = rules.assistant_types if role == "assistant" else rules.user_types
+        for block in blocks:
+            kind = str(block.get("type"))
+            if kind == "text" and not str(block.get("text", "")).strip():
+                yield Violation(code="empty_text", message=index)
+            is_result = role == "assistant" and is_server_result(kind)
+            if kind not in allowed and not is_result:
+                yield Violation(code="block_not_allowed", message=index, id=kind)
+
+
+def _tool_pairs(messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
+    """Every call answered once, first thing in the next user message; ids unique."""
+    open_ids: list[str] = []
+    seen: set[str] = set()
+    previous_role = ""
+    is_behind_text = False
+    for index, message in enumerate(messages):
+        role = str(message.get("role")) if isinstance(message, dict) else ""
+        if role == "assistant" and previous_role != "assistant":
+            yield from _unanswered(open_ids, index)
+            open_ids = []
+        if role != previous_role:
+            is_behind_text = False
+        previous_role = role
+        for block in blocks_of(message):
+            if block.get("type") == "tool_use":
+                name = str(block.get("id"))
+                yield from _call_faults(block, index, name, seen, rules)
+                seen.add(name)
+                open_ids.append(name)
+            elif block.get("type") == "tool_result":
+                name = str(block.get("tool_use_id"))
+                if name not in open_ids:
+                    yield Violation(code="orphan_tool_result", message=index, id=name)
+                    continue
+                open_ids.remove(name)
+                if is_behind_text:
+                    yield Violation(code="tool_result_not_first", message=index, id=name)
+            elif role == "user":
+                is_behind_text = True
+    yield from _unanswered(open_ids, len(messages))
+
+
+def _unanswered(open_ids: list[str], index: int) -> Iterator[Violation]:
+    for name in open_ids:
+        yield Violation(code="missing_tool_result", message=index, id=name)
+
+
+def _call_faults(
+    block: Json, index: int, name: str, seen: set[str], rules: MessagesRules
+) -> Iterator[Violation]:
+    if name in seen:
+        yield Violation(code="reused_tool_id", message=index, id=name)
+    if not isinstance(block.get("id"), str) or not re.fullmatch(rules.tool_id, name):
+        yield Violation(code="bad_tool_id", message=index, id=name)
+    if not re.fullmatch(rules.tool_name, str(block.get("name"))):
+        yield Violation(code="bad_tool_name", message=index, id=name)
+    if not isinstance(block.get("input"), dict):
+        yield Violation(code="tool_input_not_object", message=index, id=name)
+
+
+def _server_pairs(messages: list[Any]) -> Iterator[Violation]:
+    """Results of provider-run tools follow their call; a waiting call has client calls."""
+    waiting: dict[str, tuple[int, bool]] = {}
+    for index, message in enumerate(messages):
+        blocks = blocks_of(message)
+        has_client_call = any(block.get("type") == "tool_use" for block in blocks)
+        for block in blocks:
+            kind = str(block.get("type"))
+            if kind in ("server_tool_use", "mcp_tool_use"):
+                waiting[str(block.get("id"))] = (index, has_client_call)
+            elif is_server_result(kind):
+                name = str(block.get("tool_use_id"))
+                if waiting.pop(name, None) is None:
+                    yield Violation(code="orphan_server_result", message=index, id=name)
+    for name, (index, may_wait) in waiting.items():
+        if not may_wait:
+            yield Violation(code="unanswered_server_call", message=index, id=name)
+
+
+def _thinking(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
+    for index, message in enumerate(messages):
+        blocks = blocks_of(message)
+        for block in blocks:
+            if block.get("type") == "thinking":
+                signature = block.get("signature")
+                if not isinstance(signature, str) or signature in rules.not_signatures:
+                    yield Violation(code="thinking_without_signature", message=index)
+        is_assistant = isinstance(message, dict) and message.get("role") == "assistant"
+        if is_assistant and blocks and str(blocks[-1].get("type")).endswith("thinking"):
+            yield Violation(code="thinking_last", message=index)
+    thinking = body.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    max_tokens = body.get("max_tokens")
+    if isinstance(budget, int) and isinstance(max_tokens, int):
+        if budget >= max_tokens or budget < rules.thinking_budget_min:
+            yield Violation(code="thinking_budget", count=budget, limit=max_tokens)
+    if isinstance(thinking, dict) and thinking.get("type") == "enabled":
+        yield from _open_loop(messages)
+
+
+def _open_loop(messages: list[Any]) -> Iterator[Violation]:
+    """With thinking enabled, the assistant message whose results are sent begins with it."""
+    last = messages[-1]
+    if not any(block.get("type") == "tool_result" for block in blocks_of(last)):
+        return
+    at = len(messages) - 1
+    while at >= 0 and messages[at].get("role") != "assistant":
+        at -= 1
+    while at > 0 and messages[at - 1].get("role") == "assistant":
+        at -= 1
+    first = blocks_of(messages[at])[:1] if at >= 0 else []
+    if first and not str(first[0].get("type")).endswith("thinking"):
+        yield Violation(code="thinking_missing_in_open_turn", message=at)
+
+
+def _images(messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
+    found = [
+        (index, image)
+        for index, message in enumerate(messages)
+        for block in blocks_of(message)
+        for image in _images_in(block)
+    ]
+    if len(found) > rules.images_max:
+        yield Violation(code="too_many_images", count=len(found), limit=rules.images_max)
+    is_many = len(found) >= rules.many_images_from
+    for number, (index, image) in enumerate(found, 1):
+        source = image.get("source")
+        data = source.get("data") if isinstance(source, dict) else None
+        if not isinstance(data, str):
+            continue
+        size = max(pixel_size(data) or (0, 0))
+        place = {"message": index, "image": number}
+        if len(data) > rules.image_base64_chars_max:
+            limit = rules.image_base64_chars_max
+            yield Violation(code="image_too_heavy", count=len(data), limit=limit, **place)
+        if size > rules.image_px_max:
+            limit = rules.image_px_max
+            yield Violation(code="image_too_large", count=size, limit=limit, **place)
+        elif is_many and size > rules.many_image_px:
+            code, limit = "image_too_large_in_many_image_request", rules.many_image_px
+            yield Violation(code=code, count=size, limit=limit, **place)
+
+
+def _images_in(block: Json) -> Iterator[Json]:
+    if block.get("type") == "image":
+        yield block
+    content = block.get("content")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "image":
+            yield part
+
+
+def _definitions(body: Json, rules: MessagesRules) -> Iterator[Violation]:
+    seen: set[str] = set()
+    tools = body.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        name = str(tool.get("name", "")) if isinstance(tool, dict) else ""
+        if name and name in seen:
+            yield Violation(code="duplicate_tool_definition", id=name)
+        if name and not re.fullmatch(rules.tool_name, name):
+            yield Violation(code="bad_tool_name", id=name)
+        seen.add(name)
+
+
+def _ends(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
+    if not isinstance(body.get("model"), str) or not body["model"]:
+        yield Violation(code="no_model")
+    if not isinstance(body.get("max_tokens"), int):
+        yield Violation(code="no_max_tokens")
+    first, last = messages[0], messages[-1]
+    if isinstance(first, dict) and first.get("role") == "assistant":
+        yield Violation(code="first_message_not_user", message=0)
+    if isinstance(last, dict) and last.get("role") == "assistant":
+        at = len(messages) - 1
+        text = str((blocks_of(last) or [{}])[-1].get("text", ""))
+        if not can_prefill(str(body.get("model")), rules):
+            yield Violation(code="ends_with_assistant", message=at)
+        elif text != text.rstrip():
+            yield Violation(code="trailing_whitespace", message=at)
+
+
+def _cache_marks(part: object) -> int:
+    """Cache marks in the blocks of a part; tool inputs and schemas are data, not marks."""
+    if isinstance(part, list):
+        return sum(_cache_marks(entry) for entry in part)
+    if not isinstance(part, dict):
+        return 0
+    own = 1 if part.get("cache_control") is not None else 0
+    return own + _cache_marks(part.get("content"))

@@ -1,0 +1,417 @@
+"""The event store: append with an expected version, read, snapshots, chain and head.
+
+Knows nothing about formats, windows' contents or what events mean beyond their delta.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+
+from msgspec import Struct
+
+from . import chain
+from .bodies import Bodies
+from .codec import pack, pack_event, unpack
+from .connection import MEMORY, Connection, Mode
+from .errors import ConflictError, CorruptLedger, UnknownReference
+from .events import (
+    WINDOW_TYPES,
+    AnyEvent,
+    SessionOpened,
+    decode,
+    encode,
+    type_of,
+)
+from .migrations import CACHES, MARK_TYPES_SQL, migrate, statements
+from .window import (
+    PROJECTOR_VERSION,
+    Entry,
+    Window,
+    WindowBuilder,
+    entries_of,
+    texts_of,
+)
+
+_WINDOW_TYPES_SQL = "(" + ",".join(f"'{name}'" for name in WINDOW_TYPES) + ")"
+SNAPSHOT_EVERY = 64
+"""Window changes between snapshots, for windows of up to 1,024 entries; more for larger ones."""
+
+
+class StoredEvent(Struct, frozen=True):
+    """An event with its place in the ledger."""
+
+    position: int
+    session: int
+    version: int
+    recorded_at: int
+    """Unix microseconds by this machine's clock."""
+    actor: str
+    event: AnyEvent
+
+
+class Lineage(Struct, frozen=True):
+    """The part of a session's history that one stream holds."""
+
+    session: int
+    after: int
+    """Versions in (after, to]."""
+    to: int
+
+
+class Store:
+    """One ledger file."""
+
+    def __init__(
+        self,
+        path: str = MEMORY,
+        mode: Mode = "write",
+        *,
+        clock_us: Callable[[], int],
+        entropy: Callable[[int], bytes],
+        is_durable: bool = True,
+    ) -> None:
+        """Open `path`; see `Connection` for the errors.
+
+        Args:
+            clock_us: gives Unix microseconds, for `recorded_at`.
+            entropy: gives n random bytes, for salts and the ledger's name.
+        """
+        self.db = Connection(path, mode, is_durable=is_durable)
+        if mode == "write":
+            migrate(self.db, entropy(16))
+        self.bodies = Bodies(self.db, entropy)
+        self._clock_us = clock_us
+        if mode == "write":
+            self._ensure_names()
+        self._lineages: dict[int, tuple[Lineage, ...]] = {}
+
+    def close(self) -> None:
+        """Close the file."""
+        self.db.close()
+
+    def _ensure_names(self) -> None:
+        """Make lost cache tables anew, and the names of sessions, which appending needs."""
+        lost = self.db.row("SELECT count(*) FROM sqlite_master WHERE name = 'session_rows'")
+        if lost == (0,) or (
+            self.db.row("SELECT 1 FROM session_rows LIMIT 1") is None
+            and self.db.row("SELECT 1 FROM events LIMIT 1") is not None
+        ):
+            with self.transaction():
+                for statement in statements(CACHES):
+                    self.db.execute(statement)
+                self.rebuild_names()
+
+    def rebuild_names(self) -> None:
+        """Fill `session_rows` from the events, inside a transaction."""
+        self.db.execute("DELETE FROM session_rows")
+        for position, data in self.db.rows(
+            "SELECT position, data FROM events WHERE type = 'session_opened' ORDER BY position"
+        ):
+            event = decode(unpack(data))
+            assert isinstance(event, SessionOpened), "BUG: type and data differ"
+            self.db.execute(
+                "INSERT INTO session_rows(id, name, opened, data) VALUES (?, ?, ?, ?)",
+                (position, event.name, position, b"{}"),
+            )
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Everything appended inside is stored whole or not at all."""
+        return self.db.transaction()
+
+    # -- sessions -----------------------------------------------------------------------------
+
+    def session_id(self, name: str) -> int | None:
+        """The id of the session with exactly this name."""
+        row = self.db.row("SELECT id FROM session_rows WHERE name = ?", (name,))
+        return None if row is None else int(row[0])
+
+    def session_names(self) -> list[tuple[int, str]]:
+        """(id, name) of all sessions, oldest first."""
+        return [(i, n) for i, n in self.db.rows("SELECT id, name FROM session_rows ORDER BY id")]
+
+    def head_version(self, session: int) -> int:
+        """The last version of a session."""
+        row = self.db.row("SELECT max(version) FROM events WHERE session = ?", (session,))
+        if row is None or row[0] is None:
+            raise UnknownReference(f"There is no session {session}.", "See `ctxledger sessions`.")
+        return int(row[0])
+
+    def lineage(self, session: int) -> tuple[Lineage, ...]:
+        """The streams that hold a session's history, oldest first; one unless it is a fork."""
+        if session not in self._lineages:
+            row = self.db.row("SELECT version, data FROM events WHERE position = ?", (session,))
+            if row is None:
+                raise UnknownReference(
+                    f"There is no session {session}.", "See `ctxledger sessions`."
+                )
+            opened = decode(unpack(row[1]))
+            before: tuple[Lineage, ...] = ()
+            if isinstance(opened, SessionOpened) and opened.relation == "fork":
+                before = tuple(
+                    Lineage(part.session, part.after, min(part.to, opened.parent_version))
+                    for part in self.lineage(opened.parent)
+                    if part.after < opened.parent_version
+                )
+            self._lineages[session] = (*before, Lineage(session, int(row[0]) - 1, 2**62))
+        return self._lineages[session]
+
+    # -- appending ----------------------------------------------------------------------------
+
+    def open_session(self, event: SessionOpened, actor: str) -> int:
+        """Append the first event of a session and give the session's id.
+
+        Raises:
+            ConflictError: the name is taken.
+        """
+        if self.session_id(event.name) is not None:
+            raise ConflictError(f"There is a session {event.name} already.", "Take another name.")
+        position, previous = self._last()
+        position += 1
+        version = event.parent_version + 1 if event.relation == "fork" else 1
+        self._insert(previous, position, position, version, event, actor)
+        self.db.execute(
+            "INSERT INTO session_rows(id, name, opened, data) VALUES (?, ?, ?, ?)",
+            (position, event.name, position, b"{}"),
+        )
+        return position
+
+    def append(
+        self, session: int, expected_version: int | None, events: Sequence[tuple[AnyEvent, str]]
+    ) -> int:
+        """Append (event, actor) pairs behind `expected_version` and give the last version.
+
+        Args:
+            expected_version: the version the caller has seen; None = whatever it is now.
+
+        Raises:
+            ConflictError: the session has moved on; nothing was written.
+        """
+        version = self.head_version(session)
+        if expected_version is not None and version != expected_version:
+            raise ConflictError(
+                f"The session is at version {version}, not {expected_version} any more.",
+                "Read it again and repeat the command.",
+                expected=expected_version,
+                actual=version,
+            )
+        position, digest = self._last()
+        for event, actor in events:
+            position += 1
+            version += 1
+            digest = self._insert(digest, position, session, version, event, actor)
+        return version
+
+    def _insert(
+        self,
+        previous: bytes,
+        position: int,
+        session: int,
+        version: int,
+        event: AnyEvent,
+        actor: str,
+    ) -> bytes:
+        data = pack_event(encode(event))
+        recorded_at = self._clock_us()
+        name = type_of(event)
+        digest = chain.link(previous, position, session, version, recorded_at, name, actor, data)
+        self.db.execute(
+            "INSERT INTO events(position, session, version, type, recorded_at, actor, data, hash)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (position, session, version, name, recorded_at, actor, data, digest),
+        )
+        self.db.note_written(len(data) + 150)
+        return digest
+
+    def _last(self) -> tuple[int, bytes]:
+        row = self.db.row("SELECT position, hash FROM events ORDER BY position DESC LIMIT 1")
+        return (row[0], row[1]) if row is not None else (0, self.origin())
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def origin(self) -> bytes:
+        """The ledger's random name: 16 bytes."""
+        row = self.db.row("SELECT value FROM meta WHERE key = 'origin'")
+        if row is None:
+            raise CorruptLedger("The ledger has lost its origin.", "Restore a backup.")
+        return bytes(row[0])
+
+    def head(self) -> chain.Head:
+        """How far the ledger goes."""
+        position, digest = self._last()
+        return chain.Head(self.origin().hex(), position, digest.hex())
+
+    def read(
+        self,
+        session: int,
+        after: int = 0,
+        to: int | None = None,
+        types: Iterable[str] | None = None,
+        *,
+        is_reverse: bool = False,
+    ) -> Iterator[StoredEvent]:
+        """Events of a session with `after < version <= to`, oldest first; a fork's parents too."""
+        limit = 2**62 if to is None else to
+        parts = [p for p in self.lineage(session) if p.after < limit and p.to > after]
+        type_filter, values = "", []
+        if types is not None:
+            values = list(types)
+            type_filter = f" AND type IN ({','.join('?' * len(values))})"
+        order = "DESC" if is_reverse else "ASC"
+        for part in reversed(parts) if is_reverse else parts:
+            bounds = (part.session, max(after, part.after), min(limit, part.to))
+            for row in self.db.rows(
+                "SELECT position, session, version, recorded_at, actor, data FROM events"
+                f" WHERE session = ? AND version > ? AND version <= ?{type_filter}"
+                f" ORDER BY version {order}",
+                (*bounds, *values),
+            ):
+                yield StoredEvent(*row[:5], decode(unpack(row[5])))
+
+    def marks(self, session: int, type_name: str) -> list[StoredEvent]:
+        """All events of one rare type (compactions, roll-backs ...), oldest first, by index."""
+        out: list[StoredEvent] = []
+        for part in self.lineage(session):
+            out.extend(
+                StoredEvent(*row[:5], decode(unpack(row[5])))
+                for row in self.db.rows(
+                    "SELECT position, session, version, recorded_at, actor, data FROM events"
+                    f" WHERE session = ? AND type = ? AND type IN {MARK_TYPES_SQL}"
+                    " AND version > ? AND version <= ? ORDER BY version",
+                    (part.session, type_name, part.after, part.to),
+                )
+            )
+        return out
+
+    def change_before(self, session: int, version: int, steps: int) -> int:
+        """The version just before the last `steps` window changes up to `version`; 0 at least."""
+        for part in reversed(self.lineage(session)):
+            if part.after >= version:
+                continue
+            for (changed,) in self.db.rows(
+                "SELECT version FROM events WHERE session = ? AND version > ? AND version <= ?"
+                f" AND type IN {_WINDOW_TYPES_SQL} ORDER BY version DESC",
+                (part.session, part.after, min(version, part.to)),
+            ):
+                steps -= 1
+                if steps == 0:
+                    return int(changed) - 1
+        return 0
+
+    def read_one(self, session: int, version: int) -> StoredEvent:
+        """One event.
+
+        Raises:
+            UnknownReference: the session has no such version.
+        """
+        for stored in self.read(session, version - 1, version):
+            return stored
+        raise UnknownReference(
+            f"There is no version {version}.", f"The newest is {self.head_version(session)}."
+        )
+
+    def read_many(self, session: int, versions: Iterable[int]) -> dict[int, AnyEvent]:
+        """Events by version, in few queries."""
+        wanted = sorted(set(versions))
+        found: dict[int, AnyEvent] = {}
+        for part in self.lineage(session):
+            mine = [v for v in wanted if part.after < v <= part.to]
+            for start in range(0, len(mine), 500):
+                batch = mine[start : start + 500]
+                for version, data in self.db.rows(
+                    "SELECT version, data FROM events WHERE session = ? AND version IN"
+                    f" ({','.join('?' * len(batch))})",
+                    (part.session, *batch),
+                ):
+                    found[version] = decode(unpack(data))
+        return found
+
+    def read_after(self, position: int, limit: int) -> list[StoredEvent]:
+        """At most `limit` events of all sessions behind a position, for the caches."""
+        return [
+            StoredEvent(*row[:5], decode(unpack(row[5])))
+            for row in self.db.rows(
+                "SELECT position, session, version, recorded_at, actor, data FROM events"
+                " WHERE position > ? ORDER BY position LIMIT ?",
+                (position, limit),
+            )
+        ]
+
+    # -- windows ------------------------------------------------------------------------------
+
+    def window(self, session: int, version: int) -> Window:
+        """The window after `version`: the nearest snapshot, then the deltas behind it."""
+        base_version, entries = self._snapshot(session, version)
+        builder = WindowBuilder(entries)
+        for delta_version, event in self._deltas(session, base_version, version):
+            try:
+                builder.apply(event.delta)  # type: ignore[union-attr]
+            except KeyError as error:
+                raise CorruptLedger(
+                    f"Event {delta_version} changes {error}, which is not in the window.",
+                    "Run `ctxledger rebuild`; if it stays, `ctxledger verify`.",
+                ) from error
+        return builder.window(version)
+
+    def _deltas(self, session: int, after: int, to: int) -> Iterator[tuple[int, AnyEvent]]:
+        for part in self.lineage(session):
+            if part.after >= to or part.to <= after:
+                continue
+            for version, data in self.db.rows(
+                "SELECT version, data FROM events WHERE session = ? AND version > ? AND"
+                f" version <= ? AND type IN {_WINDOW_TYPES_SQL} ORDER BY version",
+                (part.session, max(after, part.after), min(to, part.to)),
+            ):
+                yield version, decode(unpack(data))
+
+    def _snapshot(self, session: int, version: int) -> tuple[int, Iterable[Entry]]:
+        for part in reversed(self.lineage(session)):
+            if part.after >= version:
+                continue
+            row = self.db.row(
+                "SELECT version, data FROM snapshots WHERE session = ? AND version <= ? AND"
+                " projector = ? ORDER BY version DESC LIMIT 1",
+                (part.session, min(version, part.to), PROJECTOR_VERSION),
+            )
+            if row is not None:
+                return int(row[0]), entries_of(json.loads(unpack(row[1])))
+        return 0, ()
+
+    def put_snapshot(self, session: int, window: Window) -> None:
+        """Keep a window's structure, inside a transaction."""
+        data = pack(json.dumps(texts_of(window.entries), separators=(",", ":")).encode())
+        self.db.execute(
+            "INSERT OR REPLACE INTO snapshots(session, version, projector, data)"
+            " VALUES (?, ?, ?, ?)",
+            (session, window.version, PROJECTOR_VERSION, data),
+        )
+        self.db.note_written(len(data))
+
+    def changes_since_snapshot(self, session: int) -> int:
+        """Window changes behind the newest snapshot of a session."""
+        row = self.db.row(
+            "SELECT count(*) FROM events WHERE session = ? AND version > coalesce((SELECT"
+            " max(version) FROM snapshots WHERE session = ? AND projector = ?), 0)"
+            f" AND type IN {_WINDOW_TYPES_SQL}",
+            (session, session, PROJECTOR_VERSION),
+        )
+        return int(row[0]) if row is not None else 0
+
+    def first_of_last_changes_by(self, session: int, actor: str) -> int | None:
+        """The first version of the unbroken run of window changes by `actor` at the head."""
+        first = None
+        for version, by in self.db.rows(
+            "SELECT version, actor FROM events WHERE session = ?"
+            f" AND type IN {_WINDOW_TYPES_SQL} ORDER BY version DESC",
+            (session,),
+        ):
+            if by != actor:
+                break
+            first = int(version)
+        return first
+
+
+def snapshot_interval(entries: int) -> int:
+    """Window changes between snapshots: 64, and a sixteenth of larger windows."""
+    return max(SNAPSHOT_EVERY, entries // 16)

@@ -1,6 +1,6 @@
 """The bytes of sources as they came, and which record became which events.
 
-Bytes are kept in compressed frames of up to 64 records that tile the source; a short last frame
+Bytes are kept in compressed frames of up to 256 records that tile the source; a short last frame
 is packed again when more arrives. Knows nothing about formats and events.
 """
 
@@ -12,13 +12,15 @@ import msgspec
 from msgspec import Struct
 
 from .chain import content_digest
-from .codec import pack, unpack
+from .codec import pack_frame, unpack
 from .connection import Connection
 from .errors import CorruptLedger, UnknownReference
 
-FRAME_RECORDS = 64
+FRAME_RECORDS = 256
 FRAME_BYTES_MAX = 1024 * 1024
 """A frame of fewer records is closed when its raw bytes reach this."""
+MERGED_RECORDS_MAX = 64
+"""A last frame of fewer records is packed again when more arrive."""
 KINDS = ("window", "outside", "unknown", "held", "quarantined", "duplicate")
 """What became of a record; the place in this list is stored."""
 
@@ -135,7 +137,7 @@ class Sources:
             "SELECT offset, records, data FROM chunks WHERE source = ?"
             " AND records < ? AND length < ? AND offset + length = ?"
             " ORDER BY offset DESC LIMIT 1",
-            (source, FRAME_RECORDS, FRAME_BYTES_MAX, at),
+            (source, MERGED_RECORDS_MAX, FRAME_BYTES_MAX // 4, at),
         )
         start, count, pending = at, 0, b""
         if row is not None:
@@ -157,7 +159,7 @@ class Sources:
         self._db.execute(
             "INSERT OR REPLACE INTO chunks(source, offset, length, records, digest, data)"
             " VALUES (?, ?, ?, ?, ?, ?)",
-            (source, offset, len(data), records, content_digest(data), pack(data)),
+            (source, offset, len(data), records, content_digest(data), pack_frame(data)),
         )
 
     def chunks(self, source: int, from_offset: int = 0) -> Iterator[tuple[int, bytes]]:

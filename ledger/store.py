@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -86,6 +86,10 @@ class Store:
         if mode == "write":
             self._ensure_names()
         self._lineages: dict[int, tuple[Lineage, ...]] = {}
+        self._ids: dict[str, int] = {}
+        # What is known under the write lock; empty outside of a transaction.
+        self._heads: dict[int, int] = {}
+        self._tail: tuple[int, bytes] | None = None
 
     def close(self) -> None:
         """Close the file."""
@@ -116,16 +120,29 @@ class Store:
                 (position, event.name, position, b"{}"),
             )
 
-    def transaction(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
         """Everything appended inside is stored whole or not at all."""
-        return self.db.transaction()
+        self._heads, self._tail = {}, None
+        with self.db.transaction():
+            self._heads, self._tail = {}, None
+            try:
+                yield
+            finally:
+                self._heads, self._tail = {}, None
 
     # -- sessions -----------------------------------------------------------------------------
 
     def session_id(self, name: str) -> int | None:
         """The id of the session with exactly this name."""
-        row = self.db.row("SELECT id FROM session_rows WHERE name = ?", (name,))
-        return None if row is None else int(row[0])
+        if name not in self._ids:
+            row = self.db.row("SELECT id FROM session_rows WHERE name = ?", (name,))
+            if row is None:
+                return None
+            if self.db.in_transaction:
+                return int(row[0])  # may yet be rolled back
+            self._ids[name] = int(row[0])
+        return self._ids[name]
 
     def session_names(self) -> list[tuple[int, str]]:
         """(id, name) of all sessions, oldest first."""
@@ -133,9 +150,13 @@ class Store:
 
     def head_version(self, session: int) -> int:
         """The last version of a session."""
+        if session in self._heads:
+            return self._heads[session]
         row = self.db.row("SELECT max(version) FROM events WHERE session = ?", (session,))
         if row is None or row[0] is None:
             raise UnknownReference(f"There is no session {session}.", "See `ctxledger sessions`.")
+        if self.db.in_transaction:
+            self._heads[session] = int(row[0])
         return int(row[0])
 
     def lineage(self, session: int) -> tuple[Lineage, ...]:
@@ -201,6 +222,7 @@ class Store:
             position += 1
             version += 1
             digest = self._insert(digest, position, session, version, event, actor)
+        self._heads[session] = version
         return version
 
     def _insert(
@@ -222,9 +244,12 @@ class Store:
             (position, session, version, name, recorded_at, actor, data, digest),
         )
         self.db.note_written(len(data) + 150)
+        self._tail = (position, digest)
         return digest
 
     def _last(self) -> tuple[int, bytes]:
+        if self._tail is not None:
+            return self._tail
         row = self.db.row("SELECT position, hash FROM events ORDER BY position DESC LIMIT 1")
         return (row[0], row[1]) if row is not None else (0, self.origin())
 

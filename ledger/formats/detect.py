@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from ..errors import BadInput, UnknownFormat
@@ -19,9 +18,6 @@ from .parsing import UTF8_BOM, parse
 from .physical import sniff_encoding
 from .prefix import value_of_prefix
 from .records import LineSplitter, WholeSplitter
-
-HEAD_BYTES = 256 * 1024
-"""How much of an input is enough for `detect` and `make_fold`."""
 
 FOLDS = {
     "native": (".native", "NativeFold"),
@@ -60,28 +56,11 @@ _CASSETTE_OR_STREAM = re.compile(
 _HINT = f"The formats that can be read are {', '.join(FOLDS)}; --format names one."
 
 
-def read_head(path: Path) -> bytes:
-    """Read the first HEAD_BYTES of a file.
-
-    Raises:
-        BadInput: it is missing, a folder, or cannot be read.
-    """
-    if path.is_dir():
-        raise BadInput(f"{path} is a folder, not a file.", "Name the files in it.")
-    try:
-        with path.open("rb") as file:
-            return file.read(HEAD_BYTES)
-    except FileNotFoundError as error:
-        raise BadInput(f"{path} does not exist.", "Check the path.") from error
-    except OSError as error:
-        raise BadInput(f"{path} cannot be read: {error.strerror}.", "Check its rights.") from error
-
-
 def detect(head: bytes, name: str) -> str:
     """Tell the format of an input from its beginning.
 
     Args:
-        head: its first bytes, HEAD_BYTES of them or all.
+        head: its first bytes, 256 kB of them or all.
         name: what to call the input in messages.
 
     Returns:

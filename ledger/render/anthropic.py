@@ -2,7 +2,7 @@
 
 Repairs happen here and never in the log: calls and results paired, empty texts left out, thinking
 whole or not at all, images and cache marks within the limits. Contents are never changed.
-Knows nothing about versions or storage; the rules are data in `anthropic_rules`.
+Knows nothing about versions or storage; the rules are data in `anthropic_table`.
 
     anthropic_turns -> anthropic_pairs -> anthropic_thinking -> anthropic_limits
 """
@@ -10,6 +10,7 @@ Knows nothing about versions or storage; the rules are data in `anthropic_rules`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -17,14 +18,23 @@ from msgspec import Struct
 from ..content import from_json, tool_value
 from .anthropic_limits import fit_cache_marks, fit_images
 from .anthropic_pairs import pair_server_tools, pair_tools
-from .anthropic_rules import RULES, MessagesRules, can_prefill
+from .anthropic_table import RULES, MessagesRules, can_prefill
 from .anthropic_thinking import settle_thinking, settle_thinking_params
-from .anthropic_turns import Part, Turn, merged, safe_name, sendable, turns_from
+from .anthropic_turns import (
+    Part,
+    Turn,
+    compactions_as_text,
+    merged,
+    safe_name,
+    sendable,
+    turns_from,
+)
 from .base import Placed, Repair
 
 EARLIER_LEFT_OUT = "(The beginning of this conversation is not in the window.)"
 GO_ON = "Continue."
 
+_HEAD = frozenset({"tools", "system"})
 _NOT_PARAMS = frozenset({"system", "tools", "messages", "stream"})
 
 
@@ -56,20 +66,22 @@ def render_for_sending(
     """
     repairs: list[Repair] = []
     tools = [entry for entry in placed if entry.role == "tools"]
-    first = next((i for i, e in enumerate(placed) if e.role not in ("tools", "system")), len(placed))
-    system = [entry for entry in placed[:first] if entry.role == "system"]
-    rest = [entry for entry in placed[first:] if entry.role != "tools"]
+    head = list(takewhile(lambda entry: entry.role in _HEAD, placed))
+    system = [entry for entry in head if entry.role == "system"]
+    rest = [entry for entry in placed[len(head) :] if entry.role != "tools"]
 
+    given = from_json(params) if params else {}
     turns = turns_from(rest, rules, repairs)
-    turns = pair_server_tools(turns, repairs)
+    compactions_as_text(turns, given, repairs)
+    turns = merged(turns)
     turns = pair_tools(turns, rules, repairs)
+    turns = pair_server_tools(turns, repairs)
     turns = settle_thinking(turns, model, rules, repairs)
     turns = _with_user_first(turns, repairs)
     turns = _with_good_end(turns, model, rules, repairs)
     fit_images(turns, rules, repairs)
 
     body: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
-    given = from_json(params) if params else {}
     body.update({k: v for k, v in given.items() if k not in _NOT_PARAMS and k not in body})
     definitions = _definitions(tools, rules, repairs)
     if definitions:
@@ -117,14 +129,14 @@ def _system(entries: Sequence[Placed], repairs: list[Repair]) -> list[dict[str, 
 def _with_user_first(turns: list[Turn], repairs: list[Repair]) -> list[Turn]:
     """A cut may leave an assistant message in front: its calls stay, a mere text leaves."""
     if turns and turns[0].role == "assistant":
-        has_calls = any(part.kind not in ("text", "thinking") for part in turns[0].parts)
+        has_calls = any(part.kind.endswith("tool_use") for part in turns[0].parts)
         if len(turns) > 1 and not has_calls:
             detail = "The window began with an assistant message whose question is not in it."
             repairs += [Repair("leading_assistant", part.item, detail) for part in turns[0].parts]
             turns = turns[1:]
         else:
             repairs.append(Repair("user_message_added", "", "A conversation begins with the user."))
-            turns = [Turn("user", [_said(EARLIER_LEFT_OUT)]), *turns]
+            turns = [_user_says(EARLIER_LEFT_OUT), *turns]
     return merged(turns)
 
 
@@ -133,7 +145,7 @@ def _with_good_end(
 ) -> list[Turn]:
     if not turns:
         repairs.append(Repair("user_message_added", "", "The window holds no message."))
-        return [Turn("user", [_said(GO_ON)])]
+        return [_user_says(GO_ON)]
     last = turns[-1]
     text = str(last.parts[-1].value.get("text", ""))
     is_clean = last.parts[-1].kind == "text" and text == text.rstrip()
@@ -141,8 +153,10 @@ def _with_good_end(
         return turns
     detail = "The window ends with an assistant message; the model answers a user message."
     repairs.append(Repair("user_message_added", "", detail))
-    return [*turns, Turn("user", [_said(GO_ON)])]
+    return [*turns, _user_says(GO_ON)]
 
 
-def _said(text: str) -> Part:
-    return Part({"type": "text", "text": text}, form="synthetic")
+def _user_says(text: str) -> Turn:
+    turn = Turn("user", [Part({"type": "text", "text": text}, form="synthetic")])
+    turn.is_lone = True
+    return turn

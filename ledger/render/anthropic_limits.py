@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..images import pixel_size
-from .anthropic_rules import MessagesRules
+from .anthropic_table import MessagesRules
 from .anthropic_turns import Part, Turn
 from .base import Repair
 

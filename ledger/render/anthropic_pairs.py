@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .anthropic_rules import MessagesRules, is_server_result
+from .anthropic_table import MessagesRules, is_server_result
 from .anthropic_turns import Part, Turn, merged, safe_name
 from .base import Repair
 
@@ -25,11 +25,10 @@ class _Call:
         self.part, self.turn, self.given_id = part, turn, given_id
         self.result: Part | None = None
         self.result_turn: Turn | None = None
+        self.result_number = 0
 
 
-def pair_tools(
-    turns: Sequence[Turn], rules: MessagesRules, repairs: list[Repair]
-) -> list[Turn]:
+def pair_tools(turns: Sequence[Turn], rules: MessagesRules, repairs: list[Repair]) -> list[Turn]:
     """Repair client-side calls and results; gives turns of alternating roles."""
     _leave_out_broken_calls(turns, rules, repairs)
     calls = _matched(turns, repairs)
@@ -67,6 +66,7 @@ def _matched(turns: Sequence[Turn], repairs: list[Repair]) -> list[_Call]:
     Results are taken out of their turns; what answers nothing is left out for good.
     """
     calls: list[_Call] = []
+    number = 0
     for turn in turns:
         if turn.role == "assistant":
             calls += [
@@ -76,13 +76,18 @@ def _matched(turns: Sequence[Turn], repairs: list[Repair]) -> list[_Call]:
             ]
             continue
         for part in [part for part in turn.parts if part.kind == "tool_result"]:
+            is_behind = turn.parts[0] is not part
             turn.parts.remove(part)
             call = _open_call(calls, part.value.get("tool_use_id", ""))
             if call is None:
                 detail = "A result without its call is left out; its neighbours stay."
                 repairs.append(Repair("orphan_tool_result", part.item, detail))
-            else:
-                call.result, call.result_turn = part, turn
+                continue
+            number += 1
+            call.result, call.result_turn, call.result_number = part, turn, number
+            if is_behind:
+                detail = "Results are sent before the other blocks of their message."
+                repairs.append(Repair("moved_tool_result", part.item, detail))
     return calls
 
 
@@ -112,14 +117,13 @@ def _name(calls: Sequence[_Call], rules: MessagesRules, repairs: list[Repair]) -
             call.result.value["tool_use_id"] = name
 
 
-def _answers(
-    calls: Sequence[_Call], following: Turn | None, repairs: list[Repair]
-) -> list[Part]:
+def _answers(calls: Sequence[_Call], following: Turn | None, repairs: list[Repair]) -> list[Part]:
     """Results for one turn's calls: those of the next message in their order, then the rest."""
     in_place = [c for c in calls if c.result is not None and c.result_turn is following]
     moved = [c for c in calls if c.result is not None and c.result_turn is not following]
     missing = [c for c in calls if c.result is None]
-    parts = [c.result for c in _in_given_order(in_place) if c.result is not None]
+    in_place.sort(key=lambda call: call.result_number)
+    parts = [call.result for call in in_place if call.result is not None]
     for call in moved:
         if call.result is not None:
             parts.append(call.result)
@@ -136,11 +140,6 @@ def _answers(
         detail = "A call without a recorded result gets an error result."
         repairs.append(Repair("missing_tool_result", call.part.item, detail))
     return parts
-
-
-def _in_given_order(calls: Sequence[_Call]) -> list[_Call]:
-    order = {id(call): call.result.place for call in calls if call.result is not None}
-    return sorted(calls, key=lambda call: order[id(call)])
 
 
 def pair_server_tools(turns: Sequence[Turn], repairs: list[Repair]) -> list[Turn]:

@@ -1,7 +1,7 @@
-"""The rules of the Messages API as data with a date, and a judge of request bodies.
+"""A judge of request bodies: what the Messages API would refuse, by the table of rules.
 
-`check_request` shares no code with the renderer, so that it can judge what the renderer made.
-Knows nothing about windows, items or repairs.
+`check_request` shares nothing but the table with the renderer, so that it can judge what the
+renderer made. Knows nothing about windows, items or repairs.
 """
 
 from __future__ import annotations
@@ -13,47 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from ..images import pixel_size
+from .anthropic_table import RULES, MessagesRules, can_prefill, is_server_result
 
 Json = Mapping[str, Any]
-
-
-class MessagesRules(Struct, frozen=True, kw_only=True):
-    """Limits and names that change with time and model; override one to follow a provider."""
-
-    date: str = "2026-11-30"
-    source: str = "https://platform.claude.com/docs/en/api/messages, .../vision, .../extended-thinking"
-    roles: frozenset[str] = frozenset({"user", "assistant"})
-    cache_marks_max: int = 4
-    images_max: int = 100
-    many_images_from: int = 21
-    many_image_px: int = 2000
-    image_px_max: int = 8000
-    image_base64_chars_max: int = 5 * 1024 * 1024 * 4 // 3
-    tool_name: str = r"[a-zA-Z0-9_-]{1,128}"
-    tool_id: str = r"[a-zA-Z0-9_-]+"
-    thinking_budget_min: int = 1024
-    prefill_models: str = r"claude-([23][.-]|instant|(opus|sonnet|haiku)-4(-[015])?(-\d{8}|-latest)?$)"
-    """Only these may be asked to continue an assistant message (removed with Claude 4.6)."""
-    thinking_is_model_bound: bool = True
-    """Thinking that another model signed is left out."""
-    thinking_is_prefix_bound: bool = True
-    """Thinking older than a brief or state text in front of it is left out."""
-    not_signatures: frozenset[str] = frozenset(
-        {"", "reasoning_content", "reasoning", "thinking", "signature", "none", "null"}
-    )
-    """Field names that other programs stored in place of a signature (case k13-02)."""
-    user_types: frozenset[str] = frozenset(
-        {"text", "image", "document", "search_result", "tool_result", "container_upload",
-         "tool_addition", "tool_removal"}
-    )  # fmt: skip
-    assistant_types: frozenset[str] = frozenset(
-        {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use",
-         "compaction", "container_upload", "fallback", "mcp_tool_listing"}
-    )  # fmt: skip
-    """And every result of a server-run tool (`..._tool_result`)."""
-
-
-RULES = MessagesRules()
 
 
 class Violation(Struct, frozen=True, kw_only=True):
@@ -70,16 +32,6 @@ class Violation(Struct, frozen=True, kw_only=True):
     """Number of the image, from 1 in request order."""
 
 
-def is_server_result(block_type: str) -> bool:
-    """True for results that stand in the assistant message of a provider-run tool."""
-    return block_type.endswith("_tool_result") and block_type != "tool_result"
-
-
-def can_prefill(model: str, rules: MessagesRules = RULES) -> bool:
-    """True when the conversation may end with an assistant message."""
-    return re.search(rules.prefill_models, model) is not None
-
-
 def check_request(body: Json, rules: MessagesRules = RULES) -> tuple[Violation, ...]:
     """List everything that the API would refuse in a request body, in order of appearance."""
     messages = body.get("messages")
@@ -90,6 +42,7 @@ def check_request(body: Json, rules: MessagesRules = RULES) -> tuple[Violation, 
         *_tool_pairs(messages, rules),
         *_server_pairs(messages),
         *_thinking(body, messages, rules),
+        *_compactions(body, messages),
         *_images(messages, rules),
         *_definitions(body, rules),
         *_ends(body, messages, rules),
@@ -212,7 +165,8 @@ def _thinking(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     max_tokens = body.get("max_tokens")
     if isinstance(budget, int) and isinstance(max_tokens, int):
-        if budget >= max_tokens or budget < rules.thinking_budget_min:
+        is_fitting = rules.thinking_budget_min <= budget < max_tokens
+        if not is_fitting:
             yield Violation(code="thinking_budget", count=budget, limit=max_tokens)
     if isinstance(thinking, dict) and thinking.get("type") == "enabled":
         yield from _open_loop(messages)
@@ -233,6 +187,15 @@ def _open_loop(messages: list[Any]) -> Iterator[Violation]:
         yield Violation(code="thinking_missing_in_open_turn", message=at)
 
 
+def _compactions(body: Json, messages: list[Any]) -> Iterator[Violation]:
+    """Compaction blocks are accepted only with the edit that makes them."""
+    if "compact_" in str(body.get("context_management")):
+        return
+    for index, message in enumerate(messages):
+        if any(block.get("type") == "compaction" for block in blocks_of(message)):
+            yield Violation(code="compaction_not_asked_for", message=index)
+
+
 def _images(messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
     found = [
         (index, image)
@@ -244,21 +207,24 @@ def _images(messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
         yield Violation(code="too_many_images", count=len(found), limit=rules.images_max)
     is_many = len(found) >= rules.many_images_from
     for number, (index, image) in enumerate(found, 1):
-        source = image.get("source")
-        data = source.get("data") if isinstance(source, dict) else None
-        if not isinstance(data, str):
-            continue
-        size = max(pixel_size(data) or (0, 0))
-        place = {"message": index, "image": number}
-        if len(data) > rules.image_base64_chars_max:
-            limit = rules.image_base64_chars_max
-            yield Violation(code="image_too_heavy", count=len(data), limit=limit, **place)
-        if size > rules.image_px_max:
-            limit = rules.image_px_max
-            yield Violation(code="image_too_large", count=size, limit=limit, **place)
-        elif is_many and size > rules.many_image_px:
-            code, limit = "image_too_large_in_many_image_request", rules.many_image_px
-            yield Violation(code=code, count=size, limit=limit, **place)
+        for code, count, limit in _image_faults(image, is_many, rules):
+            yield Violation(code=code, message=index, image=number, count=count, limit=limit)
+
+
+def _image_faults(
+    image: Json, is_many: bool, rules: MessagesRules
+) -> Iterator[tuple[str, int, int]]:
+    source = image.get("source")
+    data = source.get("data") if isinstance(source, dict) else None
+    if not isinstance(data, str):
+        return
+    size = max(pixel_size(data) or (0, 0))
+    if len(data) > rules.image_base64_chars_max:
+        yield "image_too_heavy", len(data), rules.image_base64_chars_max
+    if size > rules.image_px_max:
+        yield "image_too_large", size, rules.image_px_max
+    elif is_many and size > rules.many_image_px:
+        yield "image_too_large_in_many_image_request", size, rules.many_image_px
 
 
 def _images_in(block: Json) -> Iterator[Json]:

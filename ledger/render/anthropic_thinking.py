@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .anthropic_rules import MessagesRules
+from .anthropic_table import MessagesRules
 from .anthropic_turns import Part, Turn, merged
 from .base import Repair
 
@@ -91,10 +91,9 @@ def settle_thinking_params(
     detail = ""
     if not isinstance(budget, int) or not rules.thinking_budget_min <= budget < body["max_tokens"]:
         detail = "Its budget does not fit under max_tokens."
-    last = turns[-1] if turns else None
-    if len(turns) > 1 and last is not None and any(p.kind == "tool_result" for p in last.parts):
-        if turns[-2].parts[0].kind not in _THINKING:
-            detail = "The open turn does not begin with thinking."
+    is_open = len(turns) > 1 and any(part.kind == "tool_result" for part in turns[-1].parts)
+    if is_open and turns[-2].parts[0].kind not in _THINKING:
+        detail = "The open turn does not begin with thinking."
     if detail:
         del body["thinking"]
         repairs.append(Repair("thinking_turned_off", "", detail))

@@ -7,12 +7,12 @@ pairing, thinking or limits.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from ..content import Block, block_value, from_json, to_json
-from .anthropic_rules import MessagesRules, is_server_result
+from .anthropic_table import MessagesRules, is_server_result
 from .base import Placed, Repair
 
 _ASSISTANT_ROLES = frozenset({"assistant", "model"})
@@ -43,6 +43,8 @@ class Turn:
         self.role, self.parts = role, parts
         self.is_cut = False
         """A block of it was left out, so its thinking may not stay."""
+        self.is_lone = False
+        """It is a message of one block, which may be written as a string."""
 
     def leave_out(self, part: Part) -> None:
         """Take a part out."""
@@ -53,21 +55,21 @@ class Turn:
     def message(self) -> dict[str, Any]:
         """The message as sent; one plain text block is written as a string."""
         values = [part.value for part in self.parts]
-        if len(values) == 1 and values[0].keys() == {"type", "text"}:
+        if self.is_lone and len(values) == 1 and values[0].keys() == {"type", "text"}:
             return {"role": self.role, "content": values[0]["text"]}
         return {"role": self.role, "content": values}
 
 
-def turns_from(
-    placed: Sequence[Placed], rules: MessagesRules, repairs: list[Repair]
-) -> list[Turn]:
+def turns_from(placed: Sequence[Placed], rules: MessagesRules, repairs: list[Repair]) -> list[Turn]:
     """Window entries (without tools and system) as turns of alternating roles, none empty."""
     turns: list[Turn] = []
-    for (_, role), entries in groupby(placed, lambda entry: (entry.message, entry.role)):
+    for (_, role), group in groupby(placed, lambda entry: (entry.message, entry.role)):
+        entries = list(group)
         for entry in entries:
             part = _part_from(entry, rules, repairs)
             if part is not None:
                 turns.append(Turn(_role_of(role, part, rules), [part]))
+                turns[-1].is_lone = len(entries) == 1
     _note_merges(placed, repairs)
     return merged(turns)
 
@@ -80,10 +82,31 @@ def merged(turns: Sequence[Turn]) -> list[Turn]:
             continue
         if out and out[-1].role == turn.role:
             out[-1].parts += turn.parts
+            out[-1].is_lone = False
             out[-1].is_cut |= turn.is_cut
         else:
             out.append(turn)
     return out
+
+
+def compactions_as_text(
+    turns: Sequence[Turn], given: Mapping[str, Any], repairs: list[Repair]
+) -> None:
+    """Send the provider's compaction blocks as text where the request does not ask for any."""
+    management = given.get("context_management")
+    edits = management.get("edits") if isinstance(management, dict) else None
+    for edit in edits if isinstance(edits, list) else ():
+        if isinstance(edit, dict) and str(edit.get("type", "")).startswith("compact_"):
+            return
+    for turn in turns:
+        for part in [part for part in turn.parts if part.kind == "compaction"]:
+            text = part.value.get("content")
+            if isinstance(text, str) and text.strip():
+                part.value = {"type": "text", "text": text}
+            else:
+                turn.parts.remove(part)
+            detail = "The request asks for no compaction, so its summary is sent as text."
+            repairs.append(Repair("compaction_as_text", part.item, detail))
 
 
 def _note_merges(placed: Sequence[Placed], repairs: list[Repair]) -> None:

@@ -1,0 +1,145 @@
+"""What a command gets: settings, the output, and ledgers that are opened when asked for.
+
+Reads the environment. Knows nothing about single commands.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from .output import Output
+
+if TYPE_CHECKING:
+    from ctxledger.ledger import Ledger, Session
+
+OpenMode = Literal["write", "read", "auto"]
+
+
+class Context:
+    """The settings of one run. Tests make one with fixed width, clock and chance."""
+
+    def __init__(
+        self,
+        *,
+        db: str = "",
+        width_cells: int | None = None,
+        clock_us: Callable[[], int] | None = None,
+        entropy: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        """Args:
+        width_cells: lay out for a terminal of this width, whatever stdout is.
+        """
+        self._db = db
+        self._clock_us, self._entropy = clock_us, entropy
+        self._closing = ExitStack()
+        self._opened: dict[tuple[str, str], Ledger] = {}
+        self.exit_code = 0
+        self.out = Output(width_cells=width_cells)
+
+    def set(self, name: str, value: Any) -> None:
+        """Take a global option: `db`, or one of the output's."""
+        if name == "db":
+            self._db = value
+        else:
+            setattr(self.out, name, value)
+
+    def found(self) -> None:
+        """The command found what its exit code 1 stands for; it goes on to its end."""
+        self.exit_code = 1
+
+    def close(self, *, is_failed: bool = False) -> None:
+        """Close ledgers, finish the output. Safe to call again."""
+        self._closing.close()
+        self._opened = {}
+        self.out.close(is_failed=is_failed)
+
+    # -- ledgers ------------------------------------------------------------------------------
+
+    @property
+    def db_path(self) -> Path:
+        """The ledger file: --db, CTXLEDGER_DB, or the data folder."""
+        name = self._db or os.environ.get("CTXLEDGER_DB", "")
+        if name:
+            return Path(name)
+        from platformdirs import user_data_path
+
+        return user_data_path("ctxledger", appauthor=False) / "ledger.db"
+
+    def ledger(self, mode: OpenMode = "auto") -> Ledger:
+        """The ledger of this run, closed at its end.
+
+        Args:
+            mode: `write` makes the file if there is none; `auto` reads, and keeps counts if it can.
+
+        Raises:
+            BadInput: there is none to read, exit 2; and what Ledger.open says.
+        """
+        return self._open(str(self.db_path), mode)
+
+    def _open(self, path: str, mode: OpenMode) -> Ledger:
+        from ctxledger.ledger import Ledger
+
+        found = self._opened.get((path, mode))
+        if found is not None:
+            return found
+        if mode == "write" and path == str(self.db_path):
+            self._make_folder()
+        ledger = Ledger.open(path, mode, clock_us=self._clock_us, entropy=self._entropy)
+        self._opened[path, mode] = self._closing.enter_context(ledger)
+        return ledger
+
+    def _make_folder(self) -> None:
+        from ctxledger.ledger import StorageFailed
+
+        folder = self.db_path.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(
+                f"The folder {folder} cannot be made: {error.strerror}.", "Name a file with --db."
+            ) from error
+
+    # -- sessions -----------------------------------------------------------------------------
+
+    @staticmethod
+    def is_file(reference: str) -> bool:
+        """True when a SESSION argument names an existing file."""
+        return bool(reference) and Path(reference).exists()
+
+    def reading(self, reference: str) -> Session:
+        """The session that a SESSION argument means, to read.
+
+        Args:
+            reference: a name, title, unique prefix or `@`; a file, which is read into a ledger in
+                memory (its session with the most events); "" = the newest of the ledger.
+
+        Raises:
+            UnknownReference: none or several, or the ledger is empty.
+            BadInput, UnknownFormat: the file cannot be read; there is no ledger.
+        """
+        if self.is_file(reference):
+            from .files import session_of_file
+
+            return session_of_file(self._open(":memory:", "write"), Path(reference), self.out)
+        return self.ledger("auto").find(reference or "@")
+
+    def writing(self, reference: str) -> Session:
+        """The session that a SESSION argument means, to change.
+
+        Raises:
+            BadInput: it is a file, or there is no ledger.
+        """
+        from ctxledger.ledger import BadInput
+
+        if self.is_file(reference):
+            raise BadInput(
+                f"{reference} is a file; only a ledger can be changed.",
+                f"Take it in first: `ctxledger ingest {reference}`.",
+            )
+        if not self.db_path.exists():
+            return self.ledger("read").find(reference or "@")  # says what is missing
+        return self.ledger("write").find(reference or "@")

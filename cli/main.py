@@ -1,0 +1,170 @@
+"""The program `ctxledger`: its commands by task, and the one place where errors become words.
+
+Commands are imported when they are called; `ctxledger --help` imports none of them.
+
+How to add a command (conventions of this folder):
+
+1. A line in `COMMANDS` below: name, task, short help.
+2. `commands/<name>.py` with a function of the same name (a name that Python has already gets a
+   trailing `_`, here and there), decorated with `@command(EXAMPLES)` from options.py. That adds
+   -h, --db, --json, --color, -q and --no-pager to it; `@session_argument` and `@at_option` are
+   there too. Below them stands `@click.pass_obj`, which gives the `Context`:
+
+       EXAMPLES = "ctxledger log                 # the newest session\\n..."
+
+       @command(EXAMPLES)
+       @session_argument
+       @click.option("-n", "count", type=int, help="...")
+       @click.pass_obj
+       def log(context: Context, session: str, count: int | None) -> None:
+           '''Show what happened in a session, newest last.'''
+
+3. Inside: `context.reading(session)` is a Session for reading (a file is read into memory),
+   `context.writing(session)` one for changing (refuses a file), `context.ledger("read")` the
+   ledger itself. They are closed by the frame.
+4. Results go to `context.out`: `out.json(...)` if `out.is_json`, else `out.line(...)`,
+   `out.table(...)`. Everything else (`out.note`, `out.warn`) goes to stderr. Recorded text may be
+   handed to any of them as it is: they pass it through `plain`. `print` and `click.echo` are not
+   used for data.
+5. A problem is a LedgerError with a hint, raised; exit 1 ("found something") is
+   `context.found()`, which the command calls when it is done; it does not raise.
+6. Heavy imports (ledger modules that load more than they need) stand inside the function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from .context import Context
+from .options import GLOBAL_OPTIONS, HELP_NAMES
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("look", "Show the whole story on a bundled session."),
+    "inspect": ("look", "Open the terminal inspector."),
+    "sessions": ("look", "List the sessions of the ledger."),
+    "log": ("look", "Show what happened in a session."),
+    "window": ("look", "Show what the model saw at a version."),
+    "show": ("look", "Show one event, item, call or compaction in full."),
+    "diff": ("look", "Compare the windows of two versions."),
+    "blame": ("look", "Tell when an item entered and left the window, and why."),
+    "search": ("look", "Search everything that was ever recorded."),
+    "stats": ("look", "Show sizes and counts of the ledger or a session."),
+    "rollback": ("undo", "Undo a compaction or eviction, or restore a version."),
+    "ingest": ("take", "Take in what an agent recorded: files or a pipe."),
+    "export": ("take", "Write a session out again."),
+    "verify": ("keep", "Prove that nothing was changed or cut off."),
+    "head": ("keep", "Print the head to save for `verify --since`."),
+    "rebuild": ("keep", "Make indexes and snapshots anew from the events."),
+}
+TASKS = {"look": "Look", "undo": "Undo", "take": "Take in and out", "keep": "Keep"}
+
+INTRODUCTION = """What an LLM agent had in its context window, at any moment, and how to undo
+the step that lost something.
+
+SESSION is a name, a title, the beginning of one, `@` for the newest, or a file, which is read
+without a ledger. REF is a version (42), `head`, c1 e2 r1 call7, or @2026-11-30T14:00, with ^ or
+~3 behind it for the changes before. An item is 42.1."""
+EXIT_CODES = (
+    (0, "done"),
+    (1, "found something: quarantined records, problems, a difference; or nothing to find"),
+    (2, "arguments or input that cannot be used"),
+    (3, "the ledger cannot be read"),
+    (4, "a conflict, or the ledger is busy"),
+    (5, "disk full or failing"),
+    (130, "interrupted"),
+)
+DEFECT_EXIT = 70
+"""An exception that nobody expected; outside the contract on purpose."""
+
+
+class Program(click.Group):
+    """The group: commands by name from the table, errors as two lines on stderr."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command that is called."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f".commands.{cmd_name}", __package__)
+        found = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
+        assert isinstance(found, click.Command), f"BUG: commands/{cmd_name}.py has no command"
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the commands by task, and the exit codes."""
+        for task, title in TASKS.items():
+            with formatter.section(title):
+                formatter.write_dl([(n, text) for n, (t, text) in COMMANDS.items() if t == task])
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), words) for code, words in EXIT_CODES])
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
+        """Run, and end the process with the exit code of the contract."""
+        if not extra.pop("standalone_mode", True):
+            return super().main(args, *rest, standalone_mode=False, **extra)
+        context = extra.setdefault("obj", None) or Context()
+        extra["obj"] = context
+        sys.exit(self._run(context, args, *rest, **extra))
+
+    def _run(self, context: Context, args: Sequence[str] | None, *rest: Any, **extra: Any) -> int:
+        from ctxledger.ledger.errors import LedgerError
+
+        try:
+            ended = super().main(args, *rest, standalone_mode=False, **extra)
+            context.close()
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except LedgerError as error:
+            context.close(is_failed=True)
+            context.out.fail(error.message, error.hint)
+            return error.exit_code
+        except click.Abort as error:
+            return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
+        except KeyboardInterrupt:
+            return 130
+        except BrokenPipeError:
+            context.out.forget_stdout()
+            return 0
+        except Exception:
+            context.close(is_failed=True)
+            _show_defect()
+            return DEFECT_EXIT
+        finally:
+            context.close(is_failed=True)
+        return ended if isinstance(ended, int) and ended else context.exit_code
+
+
+def _show_defect() -> None:
+    import traceback
+
+    from ctxledger.ledger.plaintext import plain
+
+    sys.stderr.write(plain(traceback.format_exc()))
+    sys.stderr.write("ctxledger: this is a defect of the program; please report the lines above.\n")
+
+
+@click.group(
+    cls=Program,
+    name="ctxledger",
+    help=INTRODUCTION,
+    params=list(GLOBAL_OPTIONS),
+    context_settings={"help_option_names": HELP_NAMES},
+)
+@click.version_option(None, "--version", package_name="ctxledger", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Replaced by INTRODUCTION."""
+
+
+def main() -> NoReturn:
+    """The console script."""
+    cli.main(prog_name="ctxledger")
+    raise AssertionError("BUG: main came back")

@@ -8,13 +8,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from .output import Output
-
 if TYPE_CHECKING:
     from ctxledger.ledger import Ledger, Session
+
+    from .output import Output
 
 OpenMode = Literal["write", "read", "auto"]
 
@@ -34,11 +35,18 @@ class Context:
         width_cells: lay out for a terminal of this width, whatever stdout is.
         """
         self._db = db
+        self._width_cells = width_cells
         self._clock_us, self._entropy = clock_us, entropy
         self._closing = ExitStack()
         self._opened: dict[tuple[str, str], Ledger] = {}
         self.exit_code = 0
-        self.out = Output(width_cells=width_cells)
+
+    @cached_property
+    def out(self) -> Output:
+        """The output, made when first needed: the help needs none of it."""
+        from .output import Output
+
+        return Output(width_cells=self._width_cells)
 
     def set(self, name: str, value: Any) -> None:
         """Take a global option: `db`, or one of the output's."""
@@ -55,7 +63,8 @@ class Context:
         """Close ledgers, finish the output. Safe to call again."""
         self._closing.close()
         self._opened = {}
-        self.out.close(is_failed=is_failed)
+        if "out" in self.__dict__:
+            self.out.close(is_failed=is_failed)
 
     # -- ledgers ------------------------------------------------------------------------------
 

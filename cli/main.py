@@ -115,17 +115,11 @@ class Program(click.Group):
         sys.exit(self._run(context, args, *rest, **extra))
 
     def _run(self, context: Context, args: Sequence[str] | None, *rest: Any, **extra: Any) -> int:
-        from ctxledger.ledger.errors import LedgerError
-
         try:
             ended = super().main(args, *rest, standalone_mode=False, **extra)
             context.close()
         except click.ClickException as error:
-            error.show()
-            return error.exit_code
-        except LedgerError as error:
-            context.close(is_failed=True)
-            context.out.fail(error.message, error.hint)
+            context.out.fail(error.format_message(), _usage_hint(error))
             return error.exit_code
         except click.Abort as error:
             return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
@@ -134,22 +128,33 @@ class Program(click.Group):
         except BrokenPipeError:
             context.out.forget_stdout()
             return 0
-        except Exception:
+        except Exception as error:
             context.close(is_failed=True)
-            _show_defect()
-            return DEFECT_EXIT
+            return _explain(error, context)
         finally:
             context.close(is_failed=True)
         return ended if isinstance(ended, int) and ended else context.exit_code
 
 
-def _show_defect() -> None:
-    import traceback
+def _usage_hint(error: click.ClickException) -> str:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"See `{error.ctx.command_path} --help`."
+    return ""
 
+
+def _explain(error: Exception, context: Context) -> int:
+    """Say what went wrong and give the exit code; other people's exceptions are defects."""
+    from ctxledger.ledger import LedgerError
     from ctxledger.ledger.plaintext import plain
 
-    sys.stderr.write(plain(traceback.format_exc()))
+    if isinstance(error, LedgerError):
+        context.out.fail(error.message, error.hint)
+        return error.exit_code
+    import traceback
+
+    sys.stderr.write(plain("".join(traceback.format_exception(error))))
     sys.stderr.write("ctxledger: this is a defect of the program; please report the lines above.\n")
+    return DEFECT_EXIT
 
 
 @click.group(

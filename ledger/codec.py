@@ -78,8 +78,8 @@ def unpack(packed: bytes) -> bytes:
     Raises:
         CorruptLedger: the bytes are damaged or claim an absurd size.
     """
-    way = packed[0] if packed else -1
     try:
+        way = packed[0] if packed else -1
         if way == RAW:
             return packed[1:]
         if way in (ZSTD, ZSTD_EVENT):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from .content import to_text
 from .grouping import About, Group, describe
 from .views import ViewEntry
-from .window import diff
+from .window import Window, diff
 
 if TYPE_CHECKING:
     from .session import Session
@@ -69,6 +69,11 @@ class Comparison(Struct, frozen=True):
 def compare(session: Session, before: int, after: int) -> Comparison:
     """Compare the windows at two versions of one session."""
     old, new = (session.store.window(session.id, version) for version in (before, after))
+    return compare_windows(session, old, new)
+
+
+def compare_windows(session: Session, old: Window, new: Window) -> Comparison:
+    """Compare two windows of one session; `new` may be one that does not exist yet."""
     found = diff(old, new)
     old_entries = session.view_entries(old.entries)
     new_entries = session.view_entries(new.entries)
@@ -76,8 +81,8 @@ def compare(session: Session, before: int, after: int) -> Comparison:
     was = _compared(old_entries, describe(old_entries, folder))
     now = _compared(new_entries, describe(new_entries, folder, others=old_entries))
     return Comparison(
-        before=before,
-        after=after,
+        before=old.version,
+        after=new.version,
         kept=tuple(now[e.key] for e in found.kept),
         dropped=tuple(was[e.key] for e in found.dropped),
         added=tuple(now[e.key] for e in found.added),

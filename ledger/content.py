@@ -20,7 +20,7 @@ Origin = Literal["human", "assistant", "tool", "harness", "hook", "summary", "sy
 ORIGINS: tuple[Origin, ...] = ("human", "assistant", "tool", "harness", "hook", "summary", "system")
 
 LABEL_CHARS_MAX = 128
-_LABEL = re.compile(r"[A-Za-z0-9_.:/@+=-]{1,%d}" % LABEL_CHARS_MAX)
+_LABEL = re.compile(rf"[A-Za-z0-9_.:/@+=~-]{{1,{LABEL_CHARS_MAX}}}")
 
 # The field of a block that carries its contents. A type not listed is kept whole as JSON.
 _MAIN_FIELD = {
@@ -69,7 +69,10 @@ def is_label(text: object) -> bool:
 
 
 def label(text: object) -> str:
-    """Give `text` if it is id-like, else a stable stand-in made from its digest."""
+    """Give `text` if it is id-like, else a stable stand-in made from its digest.
+
+    Postcondition: `label(label(text)) == label(text)`.
+    """
     if is_label(text):
         return str(text)
     if text is None or text == "":
@@ -158,7 +161,7 @@ def block_value(block: Block) -> dict[str, Any]:
     if not main:
         return {"type": block.type, **from_json(block.text)}
     value: dict[str, Any] = {"type": block.type}
-    if block.tool_id and not block.tool_id.startswith("~"):
+    if block.tool_id:  # `rest` overrides it where it only stands in for an odd id
         value["id" if block.type in CALL_TYPES else "tool_use_id"] = block.tool_id
     if block.tool_name:
         value["name"] = block.tool_name
@@ -205,5 +208,6 @@ def _part_text(part: object) -> str:
             return str(part["text"])
         source = part.get("source")
         if isinstance(source, dict) and isinstance(source.get("data"), str):
-            return f"[{part.get('type')} {source.get('media_type', '')} {len(source['data'])} base64 chars]"
+            kind = f"{part.get('type')} {source.get('media_type', '')}"
+            return f"[{kind} {len(source['data'])} base64 chars]"
     return to_json(part)

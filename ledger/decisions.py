@@ -107,18 +107,18 @@ def _append_message(draft: AppendMessage, state: SessionState, put: Put) -> AnyE
 
 def _extend_message(draft: ExtendMessage, state: SessionState, put: Put) -> AnyEvent:
     version = state.version + 1
-    items = state.names.messages.get(draft.message)
-    if items is None:
+    items = state.names.items_of(draft.message)
+    role = state.names.roles.get(label(draft.message))
+    if role is None:
         raise UnknownReference(
             f"There is no message {draft.message} to extend.", "Give the id of an earlier message."
         )
-    role = state.names.roles[draft.message]
     message = store_message(draft.message, role, draft.blocks, put)
     run = _run(version, 0, len(draft.blocks))
     present = [item for item in items if item in state.window.entries]
-    if not present:
+    if items and not present:
         delta = Delta()  # the message has left the window, and so have its late blocks
-    elif present[-1] == next(reversed(state.window.entries)):
+    elif not items or present[-1] == next(reversed(state.window.entries)):
         delta = Delta(append=run)
     else:
         delta = Delta(insert=((present[-1], run),))
@@ -208,12 +208,12 @@ def _effective(
     target = list(entries)
     messages: tuple[StoredMessage, ...] = ()
     if draft.dropped_before:
-        items = state.names.messages.get(draft.dropped_before, [])
+        items = state.names.items_of(draft.dropped_before)
         start = items[draft.dropped_before_block] if len(items) > draft.dropped_before_block else ""
         places = {entry.key: place for place, entry in enumerate(entries)}
         if start in places:
             target = entries[: state.fixed_count()] + entries[places[start] :]
-    cleared = {i for tool in draft.cleared_tool_ids for i in state.names.results.get(tool, [])}
+    cleared = {i for tool in draft.cleared_tool_ids for i in state.names.results_of(tool)}
     if cleared:
         cleared_text = Block(type="text", text="[cleared by the provider]", origin="system")
         messages = (store_message("", "", (cleared_text,), put),)

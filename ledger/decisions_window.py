@@ -42,7 +42,7 @@ def _placeholders(
 
 
 def evict_results(draft: EvictResults, state: SessionState, put: Put) -> list[AnyEvent]:
-    wanted = {item for tool in draft.tool_ids for item in state.names.results.get(tool, [])}
+    wanted = {item for tool in draft.tool_ids for item in state.names.results_of(tool)}
     keys = [e.key for e in state.entries if e.item_id in wanted and e.form == "verbatim"]
     version = state.version + 1
     messages: tuple[StoredMessage, ...] = ()
@@ -94,7 +94,7 @@ def import_compaction(draft: ImportCompaction, state: SessionState, put: Put) ->
     fixed_count = state.fixed_count()
     brief = [Entry(f"{version}.{i}", "brief") for i in range(len(draft.blocks))]
     if draft.sources is None:
-        kept_items = {i for m in draft.keep for i in state.names.messages.get(m, [])}
+        kept_items = {i for m in draft.keep for i in state.names.items_of(m)}
         body = entries[fixed_count:]
         kept = [e for e in body if e.item_id in kept_items]
         gone = [e for e in body if e.item_id not in kept_items]
@@ -114,6 +114,7 @@ def import_compaction(draft: ImportCompaction, state: SessionState, put: Put) ->
         brief=tuple(entry.key for entry in brief),
         method=draft.method,
         trigger=label(draft.trigger),
+        reason=body_of(draft.reason, put),
         base_version=state.version,
         outcome="imported",
         depth=depth,
@@ -163,7 +164,7 @@ def rewrite(draft: RewriteWindow, state: SessionState, put: Put) -> AnyEvent:
     count = 0
     for part in draft.parts:
         if isinstance(part, Keep):
-            items = state.names.messages.get(part.message, [])
+            items = state.names.items_of(part.message)
             last = None if part.count < 0 else part.first + part.count
             target.extend(current.get(i, Entry(i)) for i in items[part.first : last])
             continue

@@ -162,6 +162,9 @@ class ImportCompaction(Draft, frozen=True):
     sources: tuple[str, ...] | None = None
     """Native only: item ids that were compacted; None = all that left the window."""
     trigger: str = ""
+    """`auto`, `manual` ..."""
+    reason: str = ""
+    """Why, in the source's words."""
     tokens_before: int | None = None
     tokens_after: int | None = None
     method: str = "agent"

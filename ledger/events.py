@@ -193,6 +193,7 @@ class WindowCompacted(Event, frozen=True, kw_only=True, tag="window_compacted"):
     method: str
     prompt_version: str = ""
     trigger: str = ""
+    reason: BodyKey | None = None
     base_version: int
     outcome: Outcome
     depth: int = 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import BadInput, StorageFailed
-from .formats.detect import detect, make_fold
+from .formats.detect import detect, is_line_based, make_fold
 from .ingest import Report, SourceReader, match_source
 from .ledger import Ledger
 from .sources import Source, SourceOptions
@@ -69,8 +69,10 @@ class FileSource:
             offset += len(data)
             yield data
 
-    def first_record(self) -> bytes:
-        """The first line with its end, or the whole file when it has none."""
+    def first_record(self, *, is_whole: bool) -> bytes:
+        """The first line with its end; the whole file when it has none or is one record."""
+        if is_whole:
+            return b"".join(self.parts(0))
         head = b""
         for part in self.parts(0):
             line, newline, _ = part.partition(b"\n")
@@ -130,7 +132,7 @@ def open_reader(
     source: Source | None = None
     found = ""
     if not is_again:
-        first = head if format_name == "anthropic" and not _is_lines(head) else file.first_record()
+        first = file.first_record(is_whole=is_whole_document(format_name, head))
         source, found = match_source(ledger.sources, first, file.read, file.size)
         if source is not None and source.format != format_name:
             source, found = None, ""
@@ -139,7 +141,7 @@ def open_reader(
         ledger.store,
         ledger.writer,
         source,
-        lambda: make_fold(format_name, options.default_session),
+        lambda: make_fold(format_name, options.default_session, head),
         name=name,
         kind="file",
         format_name=format_name,
@@ -158,8 +160,9 @@ def open_reader(
     return reader
 
 
-def _is_lines(head: bytes) -> bool:
-    return b"\n{" in head
+def is_whole_document(format_name: str, head: bytes) -> bool:
+    """True when the whole input is one record (a cassette, a stream of server events)."""
+    return format_name == "anthropic" and not is_line_based(head)
 
 
 def _options(session: str, stem: str) -> SourceOptions:
@@ -177,7 +180,7 @@ def open_pipe(
         ledger.store,
         ledger.writer,
         None,
-        lambda: make_fold(format_name, default),
+        lambda: make_fold(format_name, default, head),
         name=name,
         kind="pipe",
         format_name=format_name,

@@ -5,7 +5,7 @@ A projection like the window, kept step by step by the writer. Knows nothing abo
 
 from __future__ import annotations
 
-from .content import CALL_TYPES, is_result
+from .content import CALL_TYPES, is_result, label
 from .events import (
     AnyEvent,
     CallCompleted,
@@ -50,18 +50,28 @@ class NameIndex:
         self.format = ""
         self.model = ""
 
+    def items_of(self, message: str) -> list[str]:
+        """Items of a message, by the source's id; none if it is not known."""
+        return self.messages.get(label(message), [])
+
+    def results_of(self, tool_id: str) -> list[str]:
+        """Items that are results of a call."""
+        return self.results.get(label(tool_id), [])
+
     def feed(self, version: int, event: AnyEvent) -> None:
         """Take the next event."""
         index = 0
         is_fixed = isinstance(event, SystemSet | ToolsSet)
         for message in messages_of(event):
+            if message.message and not is_fixed:
+                self.roles.setdefault(message.message, message.role)
             for block in message.blocks:
                 item = f"{version}.{index}"
                 index += 1
                 if is_fixed:
                     self.fixed[item] = block
                 else:
-                    self._feed_block(item, message.message, message.role, block)
+                    self._feed_block(item, message.message, block)
         match event:
             case SessionOpened():
                 self.format, self.model = event.format, event.model
@@ -83,10 +93,9 @@ class NameIndex:
             case _:
                 pass
 
-    def _feed_block(self, item: str, message: str, role: str, block: StoredBlock) -> None:
+    def _feed_block(self, item: str, message: str, block: StoredBlock) -> None:
         if message:
             self.messages.setdefault(message, []).append(item)
-            self.roles.setdefault(message, role)
         if block.tool_id and block.type in CALL_TYPES:
             self.uses.setdefault(block.tool_id, []).append(item)
         elif block.tool_id and is_result(block.type):

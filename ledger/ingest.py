@@ -166,8 +166,11 @@ class SourceReader:
 
     def _feed(self, record: Record) -> tuple[Fed, bytes, bytes]:
         """(the fold's answer, the record's key, digest of its bytes)."""
-        fed = self._fold.feed(record)
-        digest = content_digest(record.data)
+        if record.repaired == "blank":
+            fed = Fed("outside", what="blank")
+        else:
+            fed = self._fold.feed(record)
+        digest = content_digest(record.data.strip())  # a late line end makes no other record
         source_key = self._fold.key(record) if not record.fault else ""
         if source_key:
             key = content_digest(b"id:" + source_key.encode("utf-8", "surrogatepass"))
@@ -180,7 +183,7 @@ class SourceReader:
         fed, key, digest = self._feed(record)
         self.report.records += 1
         self.report.new_records += 1
-        self.report.repaired += bool(record.repaired)
+        self.report.repaired += record.repaired not in ("", "blank")
         if fed.kind == "unknown":
             what = fed.what or "?"
             self.report.unknown[what] = self.report.unknown.get(what, 0) + 1

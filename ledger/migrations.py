@@ -50,7 +50,8 @@ CREATE TABLE sources(
     format TEXT NOT NULL,
     head BLOB,
     length INTEGER NOT NULL,
-    options TEXT NOT NULL
+    options TEXT NOT NULL,
+    digest BLOB NOT NULL
 ) STRICT;
 CREATE INDEX sources_head ON sources(head);
 CREATE TABLE chunks(
@@ -59,6 +60,7 @@ CREATE TABLE chunks(
     length INTEGER NOT NULL,
     records INTEGER NOT NULL,
     digest BLOB NOT NULL,
+    rows BLOB NOT NULL,
     data BLOB NOT NULL,
     PRIMARY KEY(source, offset)
 ) STRICT;
@@ -93,6 +95,8 @@ BEGIN SELECT raise(ABORT, 'bodies are only ever redacted'); END;
 CREATE TRIGGER bodies_no_replace BEFORE INSERT ON bodies
 WHEN EXISTS (SELECT 1 FROM bodies WHERE key = new.key OR id = new.id)
 BEGIN SELECT raise(ABORT, 'bodies are never replaced'); END;
+CREATE TRIGGER bodies_no_delete BEFORE DELETE ON bodies
+BEGIN SELECT raise(ABORT, 'bodies are never removed'); END;
 """
 
 CACHES = """
@@ -160,11 +164,11 @@ STEPS: tuple[tuple[int, Callable[[Database], None]], ...] = ((1, _first_schema),
 """(schema version after the step, the step)."""
 
 
-def migrate(connection: Connection, origin: bytes) -> None:
+def migrate(connection: Connection, entropy: Callable[[int], bytes]) -> None:
     """Bring the file to `SCHEMA_VERSION`, all or nothing; a no-op when it is there already.
 
     Args:
-        origin: 16 random bytes; names this ledger in its heads, used only for a new file.
+        entropy: gives random bytes; 16 of them name a new ledger in its heads.
     """
     if connection.schema_version == SCHEMA_VERSION:
         return
@@ -181,6 +185,6 @@ def migrate(connection: Connection, origin: bytes) -> None:
             plan(name=f"schema {version}")(step)
         db = Database(connection.driver, execute_plugins=False)
         plan.apply(db)
-        connection.execute("INSERT OR IGNORE INTO meta(key, value) VALUES ('origin', ?)", (origin,))
+        connection.execute("INSERT OR IGNORE INTO meta(key, value) VALUES ('origin', ?)", (entropy(16),))
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     connection.schema_version = SCHEMA_VERSION

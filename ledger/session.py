@@ -263,7 +263,10 @@ class Session:
             return None, None
         call, completed = found
         assert completed is not None and completed.usage is not None
-        reported = completed.usage.context_tokens
+        usage = completed.usage
+        if completed.iterations and completed.effective is None:
+            usage = completed.iterations[0]  # later ones ran on what the provider made of it
+        reported = usage.context_tokens
         if not reported:
             return None, None
         sent = self.store.window(self.id, call.version)

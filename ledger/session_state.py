@@ -94,7 +94,7 @@ def resolve_item(reference: str, state: SessionState) -> str:
     """
     message, slash, index = reference.rpartition("/")
     if slash and index.isdigit():
-        items = state.names.messages.get(message, [])
+        items = state.names.items_of(message)
         if int(index) < len(items):
             return items[int(index)]
     elif is_item_id(reference) and split_id(reference)[0] <= state.version:

@@ -60,6 +60,31 @@ class RecordRow(Struct, frozen=True):
     events: int = 0
 
 
+def source_digest(name: str, kind: str, format_name: str, head: bytes, options: str) -> bytes:
+    """Digest of what never changes about a source, for `verify`: 16 bytes."""
+    return content_digest(repr((name, kind, format_name, bytes(head), options)).encode())
+
+
+def rows_digest(before: bytes, record: RecordRow) -> bytes:
+    """Digest of the record rows of a frame so far, for `verify`: 16 bytes.
+
+    Args:
+        before: the digest up to the record before; empty for the first one of a frame.
+    """
+    numbers = (
+        record.offset, record.length, KINDS.index(record.kind),
+        record.session, record.version, record.events,
+    )  # fmt: skip
+    return content_digest(before + repr(numbers).encode() + record.key + b":" + record.digest)
+
+
+def _damaged(source: int, offset: int) -> CorruptLedger:
+    return CorruptLedger(
+        f"Source {source} is damaged at byte {offset}.",
+        "Run `ctxledger verify` to see what is affected.",
+    )
+
+
 class Sources:
     """The `sources`, `chunks` and `records` tables."""
 
@@ -70,10 +95,17 @@ class Sources:
         self, name: str, kind: str, format_name: str, head: bytes, options: SourceOptions
     ) -> Source:
         """Register a source inside a transaction."""
+        facts = (
+            name,
+            kind,
+            format_name,
+            content_digest(head),
+            msgspec.json.encode(options).decode(),
+        )
         cursor = self._db.execute(
-            "INSERT INTO sources(name, kind, format, head, length, options)"
-            " VALUES (?, ?, ?, ?, 0, ?)",
-            (name, kind, format_name, content_digest(head), msgspec.json.encode(options).decode()),
+            "INSERT INTO sources(name, kind, format, head, length, options, digest)"
+            " VALUES (?, ?, ?, ?, 0, ?, ?)",
+            (*facts, source_digest(*facts)),
         )
         assert cursor.lastrowid is not None, "BUG: no row id"
         return Source(cursor.lastrowid, name, kind, format_name, 0, options)
@@ -106,7 +138,13 @@ class Sources:
         for row in self._db.rows(
             f"SELECT id, name, kind, format, length, options FROM sources {clause}", values
         ):
-            yield Source(*row[:5], msgspec.json.decode(row[5], type=SourceOptions))
+            try:
+                options = msgspec.json.decode(row[5], type=SourceOptions)
+            except (msgspec.DecodeError, TypeError) as error:
+                raise CorruptLedger(
+                    f"Source {row[0]} has unreadable options: {error}.", "Run `ctxledger verify`."
+                ) from error
+            yield Source(*row[:5], options)
 
     def append(self, source: int, at: int, data: bytes, rows: Sequence[RecordRow]) -> None:
         """Keep the bytes of some records behind offset `at` (the source's length so far)."""
@@ -128,38 +166,43 @@ class Sources:
                 for r in rows
             ),
         )
-        self._append_bytes(source, at, data, [r.length for r in rows])
+        self._append_bytes(source, at, data, rows)
         self._db.execute("UPDATE sources SET length = ? WHERE id = ?", (at + len(data), source))
         self._db.note_written(len(data) // 4 + 100 * len(rows))
 
-    def _append_bytes(self, source: int, at: int, data: bytes, lengths: list[int]) -> None:
+    def _append_bytes(self, source: int, at: int, data: bytes, rows: Sequence[RecordRow]) -> None:
         row = self._db.row(
-            "SELECT offset, records, data FROM chunks WHERE source = ?"
+            "SELECT offset, records, data, digest, rows FROM chunks WHERE source = ?"
             " AND records < ? AND length < ? AND offset + length = ?"
             " ORDER BY offset DESC LIMIT 1",
             (source, MERGED_RECORDS_MAX, FRAME_BYTES_MAX // 4, at),
         )
-        start, count, pending = at, 0, b""
+        start, count, pending, rows_hash = at, 0, b"", b""
         if row is not None:
-            start, count, pending = row[0], row[1], unpack(row[2])
+            start, count, pending, rows_hash = row[0], row[1], unpack(row[2]), bytes(row[4])
+            if content_digest(pending) != row[3]:
+                raise _damaged(source, start)  # never packed again under a fresh digest
         parts, size = [pending], len(pending)
         cursor = 0
-        for length in lengths:
-            parts.append(data[cursor : cursor + length])
-            cursor += length
-            size += length
+        for record in rows:
+            parts.append(data[cursor : cursor + record.length])
+            cursor += record.length
+            size += record.length
             count += 1
+            rows_hash = rows_digest(rows_hash, record)
             if count == FRAME_RECORDS or size >= FRAME_BYTES_MAX:
-                self._put_chunk(source, start, b"".join(parts), count)
-                start, count, size, parts = start + size, 0, 0, []
+                self._put_chunk(source, start, b"".join(parts), count, rows_hash)
+                start, count, size, parts, rows_hash = start + size, 0, 0, [], b""
         if count:
-            self._put_chunk(source, start, b"".join(parts), count)
+            self._put_chunk(source, start, b"".join(parts), count, rows_hash)
 
-    def _put_chunk(self, source: int, offset: int, data: bytes, records: int) -> None:
+    def _put_chunk(
+        self, source: int, offset: int, data: bytes, records: int, rows_hash: bytes
+    ) -> None:
         self._db.execute(
-            "INSERT OR REPLACE INTO chunks(source, offset, length, records, digest, data)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
-            (source, offset, len(data), records, content_digest(data), pack_frame(data)),
+            "INSERT OR REPLACE INTO chunks(source, offset, length, records, digest, rows, data)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (source, offset, len(data), records, content_digest(data), rows_hash, pack_frame(data)),
         )
 
     def chunks(self, source: int, from_offset: int = 0) -> Iterator[tuple[int, bytes]]:
@@ -176,9 +219,7 @@ class Sources:
         ):
             raw = unpack(data)
             if len(raw) != length or content_digest(raw) != digest or at not in (None, offset):
-                raise CorruptLedger(
-                    f"Source {source} is damaged at byte {offset}.", "Run `ctxledger verify`."
-                )
+                raise _damaged(source, offset)
             at = offset + length
             yield offset, raw
 
@@ -213,6 +254,8 @@ class Sources:
             " WHERE source = ? ORDER BY offset",
             (source,),
         ):
+            if row[4] not in range(len(KINDS)):
+                raise _damaged(source, row[0])
             yield RecordRow(*row[:4], KINDS[row[4]], *row[5:])
 
     def with_key(self, key: bytes) -> list[tuple[int, int | None, bytes]]:

@@ -80,7 +80,7 @@ class Store:
         """
         self.db = Connection(path, mode, is_durable=is_durable)
         if mode == "write":
-            migrate(self.db, entropy(16))
+            migrate(self.db, entropy)
         self.bodies = Bodies(self.db, entropy)
         self._clock_us = clock_us
         if mode == "write":
@@ -170,6 +170,8 @@ class Store:
             opened = decode(unpack(row[1]))
             before: tuple[Lineage, ...] = ()
             if isinstance(opened, SessionOpened) and opened.relation == "fork":
+                if opened.parent >= session:  # would go round in circles
+                    raise CorruptLedger(f"Session {session} is damaged.", "Run `ctxledger verify`.")
                 before = tuple(
                     Lineage(part.session, part.after, min(part.to, opened.parent_version))
                     for part in self.lineage(opened.parent)
@@ -394,13 +396,15 @@ class Store:
         for part in reversed(self.lineage(session)):
             if part.after >= version:
                 continue
-            row = self.db.row(
+            for at, data in self.db.rows(
                 "SELECT version, data FROM snapshots WHERE session = ? AND version <= ? AND"
-                " projector = ? ORDER BY version DESC LIMIT 1",
+                " projector = ? ORDER BY version DESC",
                 (part.session, min(version, part.to), PROJECTOR_VERSION),
-            )
-            if row is not None:
-                return int(row[0]), entries_of(json.loads(unpack(row[1])))
+            ):
+                try:
+                    return int(at), tuple(entries_of(json.loads(unpack(data))))
+                except (CorruptLedger, ValueError):
+                    continue  # a damaged cache: the one before it will do
         return 0, ()
 
     def put_snapshot(self, session: int, window: Window) -> None:

@@ -134,7 +134,7 @@ class Writer:
             parent_state = self.state(parent)
             parent_version = parent_state.version
             if draft.parent_message:
-                items = parent_state.names.messages.get(draft.parent_message, [])
+                items = parent_state.names.items_of(draft.parent_message)
                 parent_version = max((int(i.split(".")[0]) for i in items), default=parent_version)
         event = SessionOpened(
             name=name,

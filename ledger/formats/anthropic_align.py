@@ -12,7 +12,6 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from ..content import CALL_TYPES
 from ..drafts import Cause, Keep, NewBlocks
 from ..render.recorded import SplitMessage
 
@@ -29,7 +28,8 @@ class Held(Struct):
     """Digests of all blocks it ever had, in order of introduction."""
     present: list[int]
     """Places in `known` of the blocks in the window, in window order."""
-    call_ids: frozenset[str] = frozenset()
+    tool_ids: frozenset[str] = frozenset()
+    """Of its calls and results."""
     is_response: bool = False
 
     @property
@@ -71,11 +71,19 @@ class MessageWindow:
             role=sent.role,
             known=list(sent.digests),
             present=list(range(len(sent.digests))),
-            call_ids=_call_ids(sent),
+            tool_ids=_tool_ids(sent),
             is_response=is_response,
         )
         self.messages.append(held)
         return message
+
+    def is_begun_by(self, sent: Sequence[SplitMessage]) -> bool:
+        """True when a request holds the whole window first, its last message perhaps longer."""
+        same = _common_prefix(self.messages, sent)
+        if same == len(self.messages):
+            return same > 0
+        is_last = same == len(self.messages) - 1 and len(sent) > same
+        return is_last and _is_extended(self.messages[-1], sent[same])
 
     def move_to(self, sent: Sequence[SplitMessage], id_of: Callable[[int], str]) -> Change:
         """Make the window what a request holds, and say what had to change.
@@ -90,7 +98,7 @@ class MessageWindow:
         same = _common_prefix(old, sent)
         if same == len(old) and not self._brings_back(sent[same:]):
             return Change(appended=self._append_all(sent, same, id_of))
-        if same == len(old) - 1 and len(sent) > same and _is_extended(old[-1], sent[same]):
+        if same < len(old) and self.is_begun_by(sent):
             extended = self._extend_last(sent[same])
             return Change(extended=extended, appended=self._append_all(sent, same + 1, id_of))
         return self._rewrite(sent, id_of, same)
@@ -122,6 +130,9 @@ class MessageWindow:
         old = self.messages
         pairs = _paired(old, sent, same)
         cause = _cause_of(old, sent, pairs, same)
+        for index, message in enumerate(sent):
+            if pairs[index] is None:
+                pairs[index] = self._left.pop(_shown_of(message), None)
         last_kept = max((index for index, held in enumerate(pairs) if held is not None), default=-1)
         shown_before = {id(held): held.shown for held in old}
         parts: list[Keep | NewBlocks] = []
@@ -129,11 +140,10 @@ class MessageWindow:
         self.messages = new_messages
         appended: list[NewBlocks] = []
         for index, message in enumerate(sent):
-            held = pairs[index] or self._left.pop((message.role, message.digests), None)
+            held = pairs[index]
             if held is not None:
                 parts += _merge(held, message)
                 new_messages.append(held)
-                last_kept = max(last_kept, index)
                 continue
             new = NewBlocks(self.append(id_of(index), message), message.role, message.blocks)
             (parts if index < last_kept else appended).append(new)
@@ -144,10 +154,8 @@ class MessageWindow:
         return Change(parts=tuple(parts), cause=cause, is_rewrite=True, appended=tuple(appended))
 
 
-def _call_ids(message: SplitMessage) -> frozenset[str]:
-    return frozenset(
-        block.tool_id for block in message.blocks if block.type in CALL_TYPES and block.tool_id
-    )
+def _tool_ids(message: SplitMessage) -> frozenset[str]:
+    return frozenset(block.tool_id for block in message.blocks if block.tool_id)
 
 
 def _shown_of(message: SplitMessage) -> Shown:
@@ -194,11 +202,11 @@ def _pair_gap(
     at = old_gap.start
     for index in sent_gap:
         message = sent[index]
-        digests, calls = frozenset(message.digests), _call_ids(message)
+        digests, tool_ids = frozenset(message.digests), _tool_ids(message)
         for place in range(at, old_gap.stop):
             held = old[place]
             is_same_place = held.is_response and len(old_gap) == len(sent_gap) == 1
-            shares = is_same_place or calls & held.call_ids or digests & frozenset(held.shown[1])
+            shares = is_same_place or tool_ids & held.tool_ids or digests & frozenset(held.shown[1])
             if held.role == message.role and shares:
                 pairs[index] = held
                 at = place + 1

@@ -150,8 +150,8 @@ def is_continuation(member: Member, split: SplitRequest) -> bool:
     """True when the messages alone show that a request continues a session.
 
     Either a whole user message of the session is sent again (fork, retry, a recording without
-    answers), or, in a conversation with the same system and tools, a part of one: the agent kept
-    its preamble and replaced the rest by a summary, or changed more than whole messages.
+    answers), or, with the same system and tools, the session's last message became longer, or a
+    conversation kept parts of messages: a preamble with a summary behind it, a later message.
     """
     if not is_same_harness(member, split):
         return False
@@ -161,7 +161,11 @@ def is_continuation(member: Member, split: SplitRequest) -> bool:
     if any(role == "user" and (role, digests) in member.seen for role, digests in shown):
         is_covered = len(held) > 1 and all(message in shown for message in held)
         return is_same_system or is_covered or _is_similar(member.system_text, system_text(split))
-    if len(held) <= 2 or not is_same_system or member.tools != tool_digests(split):
+    if not is_same_system or member.tools != tool_digests(split):
+        return False
+    if member.window.is_begun_by(split.messages):
+        return True
+    if len(held) <= 2:
         return False
     user_blocks = {d for role, digests in member.seen if role == "user" for d in digests}
     shares = [

@@ -42,16 +42,29 @@ NOT_YET = {
 """Formats that are recognised and cannot be read yet, in words."""
 
 _RECORDS_LOOKED_AT_MAX = 50
-_BINARY_STARTS = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite format 3", b"\x7fELF",
-                  b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"BZh", b"\xfd7zXZ")
+_BINARY_STARTS = (
+    b"\x1f\x8b",
+    b"PK\x03\x04",
+    b"\x28\xb5\x2f\xfd",
+    b"SQLite format 3",
+    b"\x7fELF",
+    b"%PDF",
+    b"\x89PNG",
+    b"\xff\xd8\xff",
+    b"BZh",
+    b"\xfd7zXZ",
+)
 _TEXT_SIGNS = (
-    ("anthropic", re.compile(rb"^event: *message_start|^data: *\{ *\"type\": *\"message_start", re.M)),
+    (
+        "anthropic",
+        re.compile(rb"^(?:event: *|data: *\{ *\"type\": *\")message_start", re.MULTILINE),
+    ),
     ("anthropic", re.compile(rb"/v1/messages|\bapi\.anthropic\.com|\banthropic-version\b")),
     ("openai", re.compile(rb"/chat/completions|/v1/responses|\bapi\.openai\.com|\"chatcmpl-")),
     ("gemini-cli", re.compile(rb"\bgenerativelanguage\.googleapis\.com")),
 )
 _CASSETTE_OR_STREAM = re.compile(
-    rb"^(?:interactions|requests|version):|\A\s*(?:event|data|id|retry)?:", re.M
+    rb"^(?:interactions|requests|version):|\A\s*(?:event|data|id|retry)?:", re.MULTILINE
 )
 _HINT = f"The formats that can be read are {', '.join(FOLDS)}; --format names one."
 
@@ -77,7 +90,8 @@ def detect(head: bytes, name: str) -> str:
     if found in FOLDS:
         return found
     if found:
-        raise UnknownFormat(f"{name} looks like {NOT_YET[found]}, which is not supported yet.", _HINT)
+        words = f"{name} looks like {NOT_YET[found]}, which is not supported yet."
+        raise UnknownFormat(words, _HINT)
     if _is_binary(text):
         raise BadInput(f"{name} is a binary file.", "If it is an archive, unpack it first.")
     raise UnknownFormat(f"{name} has none of the formats we know.", _HINT)
@@ -107,8 +121,10 @@ def make_fold(
 
 
 def is_line_based(head: bytes) -> bool:
-    """True when the first line is a JSON object or array by itself, or the beginning of one
-    that is longer than `head`; then each line is a record."""
+    """Tell whether each line is a record, rather than the whole input being one.
+
+    True when the first line is a JSON object, or the beginning of one longer than `head`.
+    """
     text = _as_utf8(head).lstrip()
     line, newline, _ = text.partition(b"\n")
     if not text.startswith((b"{", b"[")):

@@ -10,13 +10,33 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 NATIVE_TYPES = frozenset(
-    {"session", "message", "system", "tools", "call", "result", "evict", "compact", "reinject",
-     "note", "phase", "rewrite"}
+    {
+        "session",
+        "message",
+        "system",
+        "tools",
+        "call",
+        "result",
+        "evict",
+        "compact",
+        "reinject",
+        "note",
+        "phase",
+        "rewrite",
+    }
 )
 _NATIVE_FIELDS = {
-    "session": ("name",), "message": ("role", "message"), "system": ("content",),
-    "tools": ("tools",), "call": ("call", "id"), "result": ("call",), "evict": ("items",),
-    "compact": ("brief",), "reinject": ("items", "text"), "note": ("text",), "phase": ("name",),
+    "session": ("name",),
+    "message": ("role", "message"),
+    "system": ("content",),
+    "tools": ("tools",),
+    "call": ("call", "id"),
+    "result": ("call",),
+    "evict": ("items",),
+    "compact": ("brief",),
+    "reinject": ("items", "text"),
+    "note": ("text",),
+    "phase": ("name",),
     "rewrite": ("parts",),
 }
 """One of these must be there for a native line of that type."""
@@ -25,8 +45,13 @@ _CLAUDE_CODE_MARKS = ("sessionId", "parentUuid", "isSidechain", "leafUuid", "isS
 _CODEX_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _OPENAI_ROLES = ("system", "tool", "developer", "function")
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "compaction")
-_ANTHROPIC_BODY_FIELDS = ("system", "anthropic_version", "anthropic_beta", "thinking",
-                          "context_management")
+_ANTHROPIC_BODY_FIELDS = (
+    "system",
+    "anthropic_version",
+    "anthropic_beta",
+    "thinking",
+    "context_management",
+)
 _STREAM_TYPES = ("message_start", "content_block_start", "content_block_delta", "message_delta")
 
 Fields = Mapping[str, Any]
@@ -118,7 +143,8 @@ def _pair_is(value: Fields, is_one: Callable[[Fields], bool], *addresses: str) -
     """True when a recorded exchange goes to one of the addresses or holds such bodies."""
     interactions = value.get("interactions")
     if isinstance(interactions, list):
-        return any(isinstance(one, dict) and _pair_is(one, is_one, *addresses) for one in interactions)
+        pairs = (one for one in interactions if isinstance(one, dict))
+        return any(_pair_is(pair, is_one, *addresses) for pair in pairs)
     request = value.get("request")
     if not isinstance(request, dict):
         return False

@@ -99,11 +99,11 @@ def _opening(line: Fields, session: str) -> OpenSession:
         format=NativeFold.name,
         title=text_field(line, "title"),
         model=text_field(line, "model"),
-        coverage=cast(Coverage, coverage),
+        coverage=cast("Coverage", coverage),
         folder=text_field(line, "folder"),
         branch=text_field(line, "branch"),
         limit_tokens=count_field(line, "limit") or 0,
-        relation=cast(Relation, relation),
+        relation=cast("Relation", relation),
         parent=parent,
         parent_message=text_field(line, "parent_message"),
     )

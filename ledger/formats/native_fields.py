@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from ..content import ORIGINS, Block, Origin, block_from, is_label, is_result, to_json
 from ..drafts import Usage
@@ -19,7 +19,10 @@ _AT_MS_MAX = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
 _ROLE_ORIGINS: dict[str, Origin] = {
-    "user": "human", "assistant": "assistant", "tool": "tool", "system": "system",
+    "user": "human",
+    "assistant": "assistant",
+    "tool": "tool",
+    "system": "system",
     "developer": "system",
 }
 
@@ -158,7 +161,7 @@ def _origin(given: object, raw: Fields, role: str) -> Origin:
     if given is not None:
         if given not in ORIGINS:
             raise WrongShape("bad_origin")
-        return cast(Origin, given)
+        return given
     block_type = raw.get("type")
     if isinstance(block_type, str) and is_result(block_type):
         return "tool"

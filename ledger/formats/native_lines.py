@@ -46,7 +46,9 @@ from .native_fields import (
 
 Outcome = Literal["ok", "error", "refused", "cut_off", "overflow", "unknown"]
 _OUTCOME_OF_STOP = {
-    "refusal": "refused", "max_tokens": "cut_off", "model_context_window_exceeded": "overflow",
+    "refusal": "refused",
+    "max_tokens": "cut_off",
+    "model_context_window_exceeded": "overflow",
 }
 
 
@@ -104,7 +106,7 @@ def read_result(line: Fields, session: str) -> AnyDraft:
     return CompleteCall(
         session=session,
         call=id_field(line, "call", is_needed=True),
-        outcome=cast(Outcome, outcome),
+        outcome=cast("Outcome", outcome),
         stop_reason=stop_reason,
         usage=usage,
         iterations=iterations,
@@ -133,7 +135,8 @@ def read_compact(line: Fields, session: str) -> AnyDraft:
         role=role_field(line) if "role" in line else "user",
         blocks=brief_field(line),
         sources=None if sources is None else items_field(line, "sources"),
-        trigger=text_field(line, "trigger") or text_field(line, "reason"),
+        trigger=text_field(line, "trigger"),
+        reason=text_field(line, "reason"),
         tokens_before=count_field(line, "tokens_before"),
         tokens_after=count_field(line, "tokens_after"),
         method=text_field(line, "method") or "agent",
@@ -180,7 +183,7 @@ def read_rewrite(line: Fields, session: str) -> AnyDraft:
     return RewriteWindow(
         session=session,
         parts=tuple(map(_part, parts)),
-        cause=cast(Cause, cause),
+        cause=cast("Cause", cause),
         is_inferred=flag_field(line, "inferred"),
         evidence=text_field(line, "evidence"),
     )

@@ -28,7 +28,6 @@ def value_of_prefix(text: bytes) -> Any:
             closers.append(_CLOSERS[mark])
         elif mark == b",":
             end, closing = token.start(), b"".join(reversed(closers))
-        elif mark in b"}]":
-            if not closers or closers.pop() != mark:
-                return None
+        elif mark in b"}]" and (not closers or closers.pop() != mark):
+            return None
     return parse(text[:end] + closing).value

@@ -31,8 +31,12 @@ class LineSplitter:
     """
 
     def __init__(self, offset: int = 0, head: bytes = b"") -> None:
-        """Start at `offset` of a source; when resuming (`offset > 0`) `head` is the source's
-        first bytes (4 are enough), from which a UTF-16 source is known again."""
+        """Start at `offset` of a source.
+
+        Args:
+            head: when resuming (`offset > 0`), the source's first bytes (4 are enough), from
+                which a UTF-16 source is known again.
+        """
         self._offset = offset
         self._cutter = LineCutter(head if offset else b"")
         self._open: OpenRecord | None = None
@@ -167,8 +171,11 @@ class LineSplitter:
         offset = self._offset
         self._offset += len(data)
         return Record(
-            offset=offset, data=data, value=parsed.value,
-            fault=parsed.fault, repaired=parsed.repaired,
+            offset=offset,
+            data=data,
+            value=parsed.value,
+            fault=parsed.fault,
+            repaired=parsed.repaired,
         )
 
 
@@ -195,8 +202,11 @@ class WholeSplitter:
             offset, self._offset = self._offset, self._offset + len(data)
             parsed = _parse_whole(data)
             yield Record(
-                offset=offset, data=data, value=parsed.value,
-                fault=parsed.fault, repaired=parsed.repaired,
+                offset=offset,
+                data=data,
+                value=parsed.value,
+                fault=parsed.fault,
+                repaired=parsed.repaired,
             )
 
     @property

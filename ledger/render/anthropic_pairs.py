@@ -148,12 +148,19 @@ def pair_server_tools(turns: Sequence[Turn], repairs: list[Repair]) -> list[Turn
     A call may wait for its result only where client calls of the same turn come first.
     """
     calls: dict[str, tuple[Turn, Part]] = {}
+    answered: set[str] = set()
     for turn in turns:
         for part in list(turn.parts):
             if part.kind in _SERVER_CALLS:
-                calls[str(part.value.get("id"))] = (turn, part)
+                name = str(part.value.get("id"))
+                if name in calls or name in answered:
+                    _leave_out_server(*calls.pop(name, (turn, part)), repairs)
+                if name not in answered:
+                    calls[name] = (turn, part)
             elif is_server_result(part.kind):
-                call = calls.pop(str(part.value.get("tool_use_id")), None)
+                name = str(part.value.get("tool_use_id"))
+                call = calls.pop(name, None)
+                answered.add(name)
                 is_whole = part.form in ("verbatim", "reinjected")
                 if call is None or not is_whole or call[1].form not in ("verbatim", "reinjected"):
                     _leave_out_server(turn, part, repairs)

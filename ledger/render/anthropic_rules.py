@@ -134,13 +134,18 @@ def _call_faults(
 def _server_pairs(messages: list[Any]) -> Iterator[Violation]:
     """Results of provider-run tools follow their call; a waiting call has client calls."""
     waiting: dict[str, tuple[int, bool]] = {}
+    seen: set[str] = set()
     for index, message in enumerate(messages):
         blocks = blocks_of(message)
         has_client_call = any(block.get("type") == "tool_use" for block in blocks)
         for block in blocks:
             kind = str(block.get("type"))
             if kind in ("server_tool_use", "mcp_tool_use"):
-                waiting[str(block.get("id"))] = (index, has_client_call)
+                name = str(block.get("id"))
+                if name in seen:
+                    yield Violation(code="reused_tool_id", message=index, id=name)
+                seen.add(name)
+                waiting[name] = (index, has_client_call)
             elif is_server_result(kind):
                 name = str(block.get("tool_use_id"))
                 if waiting.pop(name, None) is None:

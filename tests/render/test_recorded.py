@@ -17,7 +17,7 @@ from ctxledger.ledger.render.recorded import SplitRequest, render_recorded, spli
 MARK = {"type": "ephemeral"}
 
 words = st.text(max_size=8)
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, width=32) | words
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words
 json_values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
     max_leaves=6,

@@ -1,0 +1,34 @@
+"""`ctxledger rebuild`: make every cache anew from the events."""
+
+from __future__ import annotations
+
+import click
+
+from ctxledger.ledger import BadInput
+
+from ..context import Context
+from ..options import command
+
+EXAMPLES = """
+ctxledger rebuild
+"""
+
+
+@command(EXAMPLES)
+@click.pass_obj
+def rebuild(context: Context) -> None:
+    """Drop indexes, snapshots and counts, and make them anew from the events.
+
+    Events, contents and sources are not touched; every window stays as it is.
+    """
+    from ctxledger.ledger.catchup import rebuild as rebuild_caches
+
+    if not context.db_path.exists():
+        raise BadInput(f"There is no ledger {context.db_path}.", "Name one with --db.")
+    ledger = context.ledger("write")
+    rebuild_caches(ledger.store)
+    events = ledger.store.head().size
+    if context.out.is_json:
+        context.out.json({"events": events, "sessions": len(ledger.store.session_names())})
+    else:
+        context.out.line(f"Made anew from {events:,} events. Check it: `ctxledger verify`.")

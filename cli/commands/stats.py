@@ -1,0 +1,177 @@
+"""`ctxledger stats`: sizes and counts of the ledger, or of one session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import click
+
+from ..context import Context
+from ..options import at_option, command, session_argument
+from ..output import Output, Styled
+from ..tables import Column, number
+
+if TYPE_CHECKING:
+    from ctxledger.ledger.statistics import LedgerNumbers, SessionNumbers
+
+EXAMPLES = """
+ctxledger stats                    # the whole ledger
+ctxledger stats refactor-auth      # one session: calls, tokens, compactions
+ctxledger stats session.jsonl      # a file
+ctxledger stats @ --json
+"""
+PAIRS = (Column("", width_min=24), Column("", is_number=True, width_min=12), Column(""))
+
+
+@command(EXAMPLES)
+@session_argument
+@at_option
+@click.pass_obj
+def stats(context: Context, session: str, at: str) -> None:
+    """Show sizes and counts: of the whole ledger, or of SESSION up to a version.
+
+    Tokens are what providers reported, each call once. There are no prices here.
+    """
+    from ctxledger.ledger.statistics import ledger_numbers, session_numbers
+
+    out = context.out
+    if session:
+        chosen = context.reading(session)
+        numbers = session_numbers(chosen, chosen.resolve(at))
+        if out.is_json:
+            out.json(_session_json(numbers))
+        else:
+            _show_session(out, numbers)
+        return
+    found = ledger_numbers(context.ledger("read"))
+    if out.is_json:
+        out.json(_ledger_json(found))
+    else:
+        _show_ledger(out, str(context.db_path), found)
+
+
+def _session_json(numbers: SessionNumbers) -> dict[str, object]:
+    return {
+        "session": numbers.session,
+        "version": numbers.version,
+        "calls": numbers.calls,
+        "calls_reported": numbers.calls_reported,
+        "calls_failed": numbers.calls_failed,
+        "tokens": {
+            "input": numbers.used.input,
+            "cache_read": numbers.used.cache_read,
+            "cache_write": numbers.used.cache_write,
+            "output": numbers.used.output,
+        },
+        "context_tokens_max": numbers.context_tokens_max,
+        "compactions": numbers.compactions,
+        "compactions_undone": numbers.compactions_undone,
+        "evictions": numbers.evictions,
+        "records": numbers.records,
+    }
+
+
+def _show_session(out: Output, numbers: SessionNumbers) -> None:
+    out.line(Styled(numbers.session, "bold"), f"  up to version {number(numbers.version)}")
+    unreported = numbers.calls - numbers.calls_reported
+    used = numbers.used
+    rows = [
+        ("calls", number(numbers.calls), f"{unreported:,} without usage" if unreported else ""),
+        ("  failed", number(numbers.calls_failed), ""),
+        ("tokens reported", number(used.total), "each call once"),
+        ("  input, not cached", number(used.input), ""),
+        ("  read from cache", number(used.cache_read), ""),
+        ("  written to cache", number(used.cache_write), ""),
+        ("  output", number(used.output), ""),
+        ("largest context", number(numbers.context_tokens_max), "of one call, reported"),
+        ("compactions in force", number(numbers.compactions), ""),
+        ("  undone", number(numbers.compactions_undone), ""),
+        ("evictions", number(numbers.evictions), ""),
+    ]
+    out.table(PAIRS, rows)
+    _show_kinds(out, numbers.records)
+
+
+def _ledger_json(found: LedgerNumbers) -> dict[str, object]:
+    return {
+        "events": found.events,
+        "sessions": found.sessions,
+        "bodies": found.bodies,
+        "body_bytes": found.body_bytes,
+        "body_stored_bytes": found.body_stored_bytes,
+        "source_bytes": found.source_bytes,
+        "source_stored_bytes": found.source_stored_bytes,
+        "disk_bytes": found.disk_bytes,
+        "event_types": found.event_types,
+        "sources": [
+            {"name": s.name, "format": s.format, "bytes": s.bytes, "records": s.records}
+            for s in found.sources
+        ],
+    }
+
+
+def _show_ledger(out: Output, path: str, found: LedgerNumbers) -> None:
+    out.line(Styled(path, "bold"))
+    ratio = f"{found.disk_ratio:.2f} of what came in" if found.disk_ratio is not None else ""
+    out.table(
+        PAIRS,
+        [
+            ("sessions", number(found.sessions), ""),
+            ("events", number(found.events), ""),
+            ("contents", number(found.bodies), ""),
+            ("  bytes", number(found.body_bytes), f"stored in {number(found.body_stored_bytes)}"),
+            ("sources", number(len(found.sources)), ""),
+            (
+                "  bytes as they came",
+                number(found.source_bytes),
+                f"stored in {number(found.source_stored_bytes)}",
+            ),
+            ("bytes on disk", number(found.disk_bytes), ratio),
+        ],
+    )
+    if found.event_types:
+        out.line()
+        out.table(
+            (Column("events"), Column("", is_number=True)),
+            [(name, number(count)) for name, count in found.event_types.items()],
+        )
+    if found.sources:
+        out.line()
+        out.table(
+            (
+                Column("source", is_flexible=True),
+                Column("format"),
+                Column("bytes", is_number=True),
+                Column("records", is_number=True),
+                Column("unread", is_number=True),
+            ),
+            [
+                (
+                    source.name,
+                    source.format,
+                    number(source.bytes),
+                    number(sum(source.records.values())),
+                    number(source.records["quarantined"]),
+                )
+                for source in found.sources
+            ],
+        )
+
+
+def _show_kinds(out: Output, records: Mapping[str, int]) -> None:
+    if not any(records.values()):
+        return
+    words = {
+        "window": "in the window",
+        "outside": "never seen by the model",
+        "unknown": "of an unknown type",
+        "held": "part of a later event",
+        "quarantined": "could not be read",
+        "duplicate": "known already",
+    }
+    out.line()
+    out.table(
+        (Column("records of its sources"), Column("", is_number=True)),
+        [(words[kind], number(count)) for kind, count in records.items() if count],
+    )

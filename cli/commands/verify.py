@@ -1,0 +1,67 @@
+"""`ctxledger verify`: prove that nothing was changed or cut off."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ctxledger.ledger import BadInput
+from ctxledger.ledger.chain import Head
+
+from ..context import Context
+from ..options import command
+
+EXAMPLES = """
+ctxledger verify
+ctxledger verify --since ledger.head    # a head saved by `ctxledger head`
+"""
+HEAD_BYTES_MAX = 4096
+
+
+@command(EXAMPLES)
+@click.option(
+    "--since",
+    metavar="HEADFILE",
+    default="",
+    help="A saved head: also proves that nothing was cut off or rewritten since.",
+)
+@click.pass_obj
+def verify(context: Context, since: str) -> None:
+    """Check every event, body, source and snapshot against the hash chain; exit 1 on problems."""
+    from ctxledger.ledger.integrity import verify as verify_ledger
+
+    saved = _read_head(since) if since else None
+    found = verify_ledger(context.ledger("read").store, saved_head=saved)
+    if not found.ok:
+        context.found()
+    problems = [
+        {"session": p.session, "version": p.version, "problem": p.problem} for p in found.problems
+    ]
+    out = context.out
+    if out.is_json:
+        out.json({"ok": found.ok, "events": found.events, "problems": problems})
+        return
+    for problem in problems:
+        place = f"session {problem['session']}" if problem["session"] else ""
+        place += f" version {problem['version']}" if problem["version"] else ""
+        out.line(f"{place}: {problem['problem']}".lstrip(": "))
+    counts = f"{found.events:,} events, {found.bodies:,} bodies, {found.sources:,} sources"
+    if not found.ok:
+        out.line(f"{len(problems):,} problems found in {counts}.")
+        return
+    out.line(f"ok: {counts}; every hash fits.")
+    if saved is not None:
+        out.line(f"The saved head at {saved.size:,} events is part of it: nothing was cut off.")
+    else:
+        out.note("A cut-off end shows only against a saved head: `ctxledger head > FILE`.")
+
+
+def _read_head(name: str) -> Head:
+    try:
+        with Path(name).open("rb") as file:
+            return Head.parse(file.read(HEAD_BYTES_MAX).decode("utf-8", "replace"))
+    except OSError as error:
+        raise BadInput(
+            f"{name} cannot be read: {error.strerror}.", "Save one with `ctxledger head > FILE`."
+        ) from error

@@ -1,0 +1,127 @@
+"""The part of `verify` that goes over sources, their bytes, and what each record became.
+
+Knows nothing about formats.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from .chain import content_digest
+from .codec import unpack
+from .connection import Connection, Row
+from .errors import CorruptLedger
+from .findings import Findings, rows_left
+from .integrity_events import EventLog
+from .sources import KINDS, RecordRow, rows_digest, source_digest
+
+RECORD_COLUMNS = "offset, length, key, digest, kind, session, version, events"
+
+
+def check_sources(db: Connection, log: EventLog, findings: Findings) -> int:
+    """Check all sources and give their number."""
+    columns = "id, name, kind, format, head, options, digest, length"
+    known: set[int] = set()
+    for row in rows_left(db, findings, "sources", columns, "id"):
+        source, length = row[0], row[7]
+        known.add(source)
+        try:
+            is_same = source_digest(*row[1:6]) == row[6]
+        except TypeError:
+            is_same = False
+        if not is_same:
+            findings.add(f"source {source}: its description was changed")
+        end = _check_bytes(db, source, log, findings)
+        if end != length:
+            findings.add(f"source {source}: it has {end} bytes, not {length}")
+    for table in ("chunks", "records"):
+        try:
+            for (source,) in db.rows(f"SELECT DISTINCT source FROM {table}"):
+                if source not in known:
+                    findings.add(f"{table} of source {source}, which is not there")
+        except CorruptLedger as error:
+            findings.add(f"{table} cannot be read: {error.message}")
+    missing = set(range(1, max(known, default=0) + 1)) - known
+    for source in sorted(missing)[:10]:
+        findings.add(f"source {source} is missing")
+    return len(known)
+
+
+def _check_bytes(db: Connection, source: int, log: EventLog, findings: Findings) -> int:
+    """Frames and records tile the source; gives where they end."""
+    records = rows_left(db, findings, "records", RECORD_COLUMNS, "offset", ("source", source))
+    columns = "offset, length, records, digest, rows, data"
+    at = 0
+    for row in rows_left(db, findings, "chunks", columns, "offset", ("source", source)):
+        offset, length = row[0], row[1]
+        if not (isinstance(length, int) and isinstance(row[2], int)):
+            findings.add(f"source {source}: the frame at byte {offset} has fields of other types")
+            return at
+        if offset != at:
+            findings.add(f"source {source}: bytes {at} to {offset} are missing")
+        raw = _frame(row)
+        if raw is None:
+            findings.add(f"source {source}: bytes {offset} to {offset + length} are damaged")
+        own = list(islice(records, row[2]))
+        _check_records(source, offset, raw, own, row[4], findings)
+        for record in own:
+            _check_events(source, record, log, findings)
+        at = offset + length
+    if next(records, None) is not None:
+        findings.add(f"source {source}: there are records behind its last byte")
+    return at
+
+
+def _frame(row: Row) -> bytes | None:
+    """The raw bytes of a frame, None when they are not as they came."""
+    try:
+        raw = unpack(row[5])
+    except CorruptLedger:
+        return None
+    return raw if len(raw) == row[1] and content_digest(raw) == row[3] else None
+
+
+def _check_records(
+    source: int, start: int, raw: bytes | None, rows: list[Row], expected: bytes, findings: Findings
+) -> None:
+    """The records of one frame are as they were written and tile it."""
+    digest = b""
+    at = start
+    for row in rows:
+        try:
+            record = _record(row)
+            digest = rows_digest(digest, record)
+        except (TypeError, IndexError):
+            findings.add(f"source {source}: the record at byte {row[0]} cannot be read")
+            return
+        data = raw[at - start : at - start + record.length] if raw is not None else None
+        if record.offset != at or (
+            data is not None and not content_digest(data).startswith(record.digest)
+        ):
+            findings.add(f"source {source}: the record at byte {at} is not the one that came")
+            return
+        at += record.length
+    if digest != expected or (raw is not None and at != start + len(raw)):
+        findings.add(f"source {source}: what became of the records from byte {start} was changed")
+
+
+def _record(row: Row) -> RecordRow:
+    offset, length, key, digest, kind, session, version, events = row
+    return RecordRow(offset, length, key, digest, KINDS[kind], session, version, events)
+
+
+def _check_events(source: int, row: Row, log: EventLog, findings: Findings) -> None:
+    """The events that a record became are there."""
+    session, version, events = row[5:8]
+    if session is None and not events:
+        return
+    stream = log.streams.get(session)
+    is_there = (
+        stream is not None
+        and isinstance(version, int)
+        and isinstance(events, int)
+        and stream.first <= version
+        and version + events - 1 <= stream.last
+    )
+    if not is_there and not log.is_partial:
+        findings.add(f"the events of source {source}, byte {row[0]} are missing", session, version)

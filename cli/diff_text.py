@@ -5,12 +5,11 @@ Knows nothing about how windows are compared: see ledger/comparing.py and ledger
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ctxledger.ledger.comparing import Changed, Compared, Comparison
-from ctxledger.ledger.events import RolledBack, WindowCompacted
+from ctxledger.ledger.events import ItemsEvicted, RolledBack, WindowCompacted
 from ctxledger.ledger.grouping import GROUPS
 
 from .bars import bar
@@ -29,6 +28,7 @@ COLUMNS = (
     Column("", is_number=True, width_min=9),
     Column("", is_flexible=True),
 )
+_GROUP_WORDS = {"rules": "rules (what the user wrote)"}
 _SIGNS = {"dropped": ("-", "red"), "added": ("+", "green"), "moved": ("~", "cyan")}
 
 
@@ -63,8 +63,15 @@ def _entry_json(entry: Compared) -> dict[str, object]:
 def show_comparison(
     out: Output, session: Session, found: Comparison, *, is_all: bool, is_short: bool = False
 ) -> None:
-    """Print a comparison: a summary, then what differs by group."""
-    out.line(Styled(session.name, "bold"), f"  {found.before} to {found.after}", cause(session, found))
+    """Print a comparison: a summary, then what differs by group.
+
+    Args:
+        is_all: every item on a line of its own, kept ones too.
+        is_short: a few items of each group, as one part of a longer text.
+    """
+    out.line(Styled(session.name, "bold"), f"  {found.before} to {found.after}")
+    for line in cause(session, found):
+        out.line(line)
     out.line(
         f"tokens {number(found.tokens_before)} -> {number(found.tokens_after)}",
         Styled(f"  ({found.tokens_method})", "dim"),
@@ -73,29 +80,31 @@ def show_comparison(
     if found.is_same:
         out.line("The windows are the same.")
     limits = None if is_all or not out.is_terminal else SHOWN_MAX_SHORT if is_short else SHOWN_MAX
-    _show_groups(out, "dropped", found.dropped, limits)
-    _show_groups(out, "added", found.added, limits)
-    if found.changed:
-        out.line()
-        out.line(Styled(f"changed, {_items(len(found.changed))}", "bold"))
-        out.table(COLUMNS, [_changed_row(change) for change in found.changed])
-    _show_groups(out, "moved", found.moved, limits)
+    show_groups(out, "dropped", found.dropped, limits)
+    show_groups(out, "added", found.added, limits)
+    show_changes(out, found.changed, limits)
+    show_groups(out, "moved", found.moved, limits)
     if is_all:
-        _show_groups(out, "kept", found.kept, None)
+        show_groups(out, "kept", found.kept, None)
+    elif limits is not None and not is_short and not found.is_same:
+        out.note("Every item on its own line: --all. One in full: `ctxledger show ITEM`.")
 
 
-def cause(session: Session, found: Comparison) -> str:
-    """Which event lies between neighbours: `  compaction c1 (auto)`; "" when several do."""
+def cause(session: Session, found: Comparison) -> list[str]:
+    """The event between neighbouring versions in words; nothing when there are several."""
     if found.after != found.before + 1:
-        return ""
+        return []
     event = session.store.read_one(session.id, found.after).event
     if isinstance(event, WindowCompacted):
+        trigger = event.trigger or event.method
         reported = event.tokens_before
-        before = f", {number(reported.n)} tokens reported before" if reported else ""
-        return f"  compaction c{event.number} ({event.trigger or event.method}{before})"
+        before = f": {number(reported.n)} tokens before, as reported" if reported else ""
+        return [f"compaction c{event.number} ({trigger}){before}"]
+    if isinstance(event, ItemsEvicted):
+        return [f"eviction e{event.number} ({event.rule})"]
     if isinstance(event, RolledBack):
-        return f"  roll-back r{event.number}"
-    return ""
+        return [f"roll-back r{event.number}"]
+    return []
 
 
 def _show_summary(out: Output, found: Comparison) -> None:
@@ -123,56 +132,78 @@ def _show_summary(out: Output, found: Comparison) -> None:
     )
 
 
-def _show_groups(
-    out: Output, what: str, entries: Sequence[Compared], limits: dict[str, int] | None
+def show_groups(
+    out: Output,
+    what: str,
+    entries: Sequence[Compared],
+    limits: Mapping[str, int] | None,
+    title: str = "",
 ) -> None:
+    """Print entries under their groups.
+
+    Args:
+        what: `dropped`, `added`, `moved` or `kept`; decides the sign.
+        limits: lines of each group, 0 = only its heading; None = one line for each entry.
+        title: in place of `what`.
+    """
     for group in GROUPS:
         mine = [entry for entry in entries if entry.group == group]
         if not mine:
             continue
         tokens = sum(entry.tokens for entry in mine)
+        name = f"{title or what}: {_GROUP_WORDS.get(group, group)}"
         out.line()
-        out.line(
-            Styled(f"{what}: {group}", "bold"), f"  {_items(len(mine))}, {number(tokens)} tokens"
-        )
+        out.line(Styled(name, "bold"), f"  {items(len(mine))}, {number(tokens)} tokens")
         if limits is None:
             out.table(COLUMNS, [_row(what, e.item, e.tokens, e.subject) for e in mine])
         else:
             _show_some(out, what, mine, limits[group], is_files=group == "files")
 
 
+def show_changes(
+    out: Output, changes: Sequence[Changed], limits: Mapping[str, int] | None, title: str = ""
+) -> None:
+    """Print entries that are there in another form than before."""
+    if not changes:
+        return
+    out.line()
+    out.line(Styled(title or "changed", "bold"), f"  {items(len(changes))}")
+    limit = len(changes) if limits is None else limits["files"]
+    out.table(COLUMNS, [_changed_row(change) for change in changes[:limit]])
+    if len(changes) > limit:
+        out.line(Styled(f"    {items(len(changes) - limit)} more", "dim"))
+
+
 def _show_some(
     out: Output, what: str, entries: Sequence[Compared], limit: int, *, is_files: bool
 ) -> None:
-    """The largest ones in window order; files one line each however often they were touched."""
-    lines = _by_path(entries) if is_files else [(e.item, e.tokens, e.subject) for e in entries]
+    """The largest ones in window order; a file, or a call with its result, is one line."""
+    if not limit:
+        return
+    lines = _together(entries, is_files=is_files)
     largest = sorted(range(len(lines)), key=lambda at: -lines[at][1])[:limit]
     out.table(COLUMNS, [_row(what, *lines[at]) for at in sorted(largest)])
     left = [line for at, line in enumerate(lines) if at not in largest]
-    if left and limit:
-        tokens = sum(tokens for _, tokens, _ in left)
+    if left:
         noun = "file" if is_files else "item"
-        out.line(
-            Styled(
-                f"    {number(len(left))} more {noun}{'s' * (len(left) > 1)},"
-                f" {number(tokens)} tokens (--all shows them)",
-                "dim",
-            )
-        )
+        tokens = sum(tokens for _, tokens, _ in left)
+        more = f"{number(len(left))} more {noun}{'s' * (len(left) > 1)}"
+        out.line(Styled(f"    {more}, {number(tokens)} tokens", "dim"))
 
 
-def _by_path(entries: Sequence[Compared]) -> list[tuple[str, int, str]]:
-    paths: dict[str, list[Compared]] = {}
+def _together(entries: Sequence[Compared], *, is_files: bool) -> list[tuple[str, int, str]]:
+    """(first item, tokens of all, subject) for each file, or each call with its result."""
+    units: dict[str, list[Compared]] = {}
     for entry in entries:
-        paths.setdefault(entry.path, []).append(entry)
+        about = entry.path if is_files else entry.tool_id
+        units.setdefault(about or f"item {entry.item}", []).append(entry)
     lines = []
-    for path, mine in paths.items():
-        if not path:
-            lines.extend((e.item, e.tokens, e.subject) for e in mine)
-            continue
-        tools = Counter(e.subject.split(" ", 1)[0] for e in mine if e.type.endswith("tool_use"))
-        used = ", ".join(f"{name} {count}" for name, count in tools.items())
-        lines.append((mine[0].item, sum(e.tokens for e in mine), f"{path}  ({used})" * bool(used) or path))
+    for about, mine in units.items():
+        tokens = sum(entry.tokens for entry in mine)
+        subject = mine[0].subject
+        if is_files and len(mine) > 1:
+            subject = f"{about}  ({items(len(mine))})"
+        lines.append((mine[0].item, tokens, subject))
     return lines
 
 
@@ -187,5 +218,6 @@ def _changed_row(change: Changed) -> tuple[Text, Text, Text]:
     return Styled(f"  ! {after.item}", "yellow"), number(after.tokens), what
 
 
-def _items(count: int) -> str:
+def items(count: int) -> str:
+    """`1 item`, `2 items`."""
     return f"{number(count)} item" + "s" * (count != 1)

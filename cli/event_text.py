@@ -163,7 +163,7 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
     match event:
         case SessionOpened():
             title = _text(event.title, contents)
-            parts = [event.name, title and f"“{title}”", event.format, event.model, event.relation]
+            parts = [title, event.format, event.model, event.relation]
             return ", ".join(part for part in parts if part)
         case ModelCalled():
             return " ".join(filter(None, (event.model, "(retry)" if event.is_retry else "")))
@@ -196,11 +196,12 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
 
 
 def _compaction(event: WindowCompacted) -> str:
-    parts = [" ".join(filter(None, (event.trigger, "by", event.method)))]
     before, after = tokens_of(event)
+    parts = []
     if before is not None or after is not None:
         shown = " -> ".join("?" if n is None else number(n) for n in (before, after))
-        parts.append(f"{shown} tokens as reported")
+        parts.append(f"{shown} tokens (as reported)")
+    parts.append(" ".join(filter(None, (event.trigger, "by", event.method))))
     if event.depth > 1:
         parts.append(f"summary of a summary, depth {event.depth}")
     if event.outcome == "failed":

@@ -112,6 +112,11 @@ class Feed:
         """Close the file."""
         self._ledger.close()
 
+    @property
+    def tokens_method(self) -> str:
+        """Who counts."""
+        return self._ledger.tokens.name
+
     def _session(self, session: int) -> Session:
         if session not in self._sessions:
             self._sessions[session] = Session(self._ledger, session)

@@ -27,6 +27,8 @@ class Compared(Struct, frozen=True):
     role: str
     type: str
     tokens: int
+    tool_id: str
+    """Pairs a call with its result, "" for all else."""
     group: Group
     subject: str
     path: str
@@ -108,6 +110,7 @@ def _compared(entries: Sequence[ViewEntry], about: dict[str, About]) -> dict[str
             role=e.role,
             type=e.type,
             tokens=e.tokens,
+            tool_id=e.block.tool_id,
             group=about[e.key].group,
             subject=about[e.key].subject,
             path=about[e.key].path,

@@ -38,6 +38,8 @@ COMMIT_BYTES = 6 * 2048
 PAGE_BYTES = 2048
 """For new files; small rows and many tables: 8 % less disk than pages of 4,096."""
 MEMORY = ":memory:"
+DRIVER_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""The driver fails to decode its own message when the damaged schema is quoted in it."""
 
 Mode = Literal["write", "read"]
 Row = tuple[Any, ...]
@@ -185,7 +187,7 @@ class Connection:
         while True:
             try:
                 return self._db.execute(sql, values)  # type: ignore[arg-type]
-            except sqlite3.Error as error:
+            except DRIVER_ERRORS as error:
                 deadline = deadline or time.monotonic() + BUSY_WAIT_S
                 self._wait_or_raise(error, 0.0 if self.in_transaction else deadline)
 
@@ -194,7 +196,7 @@ class Connection:
         cursor = self.execute(sql, values)
         try:
             yield from cursor
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise self._translate(error) from error
 
     def row(self, sql: str, values: Sequence[object] = ()) -> Row | None:
@@ -206,7 +208,7 @@ class Connection:
         self._check_process()
         try:
             self._db.executemany(sql, rows)  # type: ignore[arg-type]
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise self._translate(error) from error
 
     @contextmanager
@@ -234,8 +236,8 @@ class Connection:
         if self._written_bytes > CHECKPOINT_BYTES and self.path != MEMORY:
             try:
                 self.checkpoint()
-            except LedgerBusy:
-                pass  # tried again after the next commit
+            except (LedgerBusy, StorageFailed):
+                pass  # committed all the same; tried again after the next commit
 
     def _begin(self, wait_s: float) -> None:
         """BEGIN IMMEDIATE, tried again and again until `wait_s` is over."""
@@ -244,12 +246,12 @@ class Connection:
         while True:
             try:
                 self._db.execute("BEGIN IMMEDIATE")
-            except sqlite3.Error as error:
+            except DRIVER_ERRORS as error:
                 self._wait_or_raise(error, deadline)
             else:
                 return
 
-    def _wait_or_raise(self, error: sqlite3.Error, deadline: float) -> None:
+    def _wait_or_raise(self, error: Exception, deadline: float) -> None:
         """Sleep a little when the file is busy and there is time left, else raise."""
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
@@ -296,7 +298,7 @@ class Connection:
     def _translated(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
+        except DRIVER_ERRORS as error:
             raise self._translate(error) from error
         except OSError as error:
             raise StorageFailed(
@@ -304,7 +306,7 @@ class Connection:
                 "Check the path, its permissions and the free space.",
             ) from error
 
-    def _translate(self, error: sqlite3.Error) -> LedgerError:
+    def _translate(self, error: Exception) -> LedgerError:
         """Turn a driver error into ours."""
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -37,7 +37,7 @@ _MAIN_FIELD = {
 CALL_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
-class Block(Struct, frozen=True, kw_only=True):
+class Block(Struct, frozen=True, kw_only=True, gc=False):
     """One content block, system block or tool definition, with its contents."""
 
     type: str

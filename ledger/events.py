@@ -37,7 +37,7 @@ class Delta(Struct, frozen=True, omit_defaults=True):
     append: tuple[str, ...] = ()
 
 
-class StoredBlock(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class StoredBlock(Struct, frozen=True, omit_defaults=True, kw_only=True, gc=False):
     """`content.Block` with its contents replaced by body keys. Item id: `<version>.<index>`."""
 
     type: str

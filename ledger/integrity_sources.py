@@ -94,11 +94,8 @@ def _check_records(
         except (TypeError, IndexError):
             findings.add(f"source {source}: the record at byte {row[0]} cannot be read")
             return
-        data = raw[at - start : at - start + record.length] if raw is not None else None
-        if record.offset != at or (
-            data is not None and not content_digest(data).startswith(record.digest)
-        ):
-            findings.add(f"source {source}: the record at byte {at} is not the one that came")
+        if record.offset != at:
+            findings.add(f"source {source}: the record at byte {at} is missing")
             return
         at += record.length
     if digest != expected or (raw is not None and at != start + len(raw)):

@@ -32,7 +32,7 @@ CATEGORIES = (
 """What a window's tokens are for, in the order they are shown."""
 
 
-class StoredItem(Struct, frozen=True):
+class StoredItem(Struct, frozen=True, gc=False):
     """An item as its event holds it."""
 
     item: str
@@ -146,11 +146,12 @@ def place(
     """Join entries with their items and contents, in window order."""
     placed = []
     for entry in entries:
-        item = items[entry.item_id]
-        block = blocks[entry.item_id]
-        if entry.text_id != entry.item_id:
-            block = in_place_of(block, blocks[entry.text_id])
-        placed.append(Placed(entry.item_id, entry.form, item.message, item.role, block))
+        item_id = entry.item or entry.key
+        item = items[item_id]
+        block = blocks[item_id]
+        if entry.text and entry.text != item_id:
+            block = in_place_of(block, blocks[entry.text])
+        placed.append(Placed(item_id, entry.form, item.message, item.role, block))
     return tuple(placed)
 
 

@@ -26,9 +26,7 @@ ctxledger diff c2 --json | jq '.dropped[].item'
 @click.option("--all", "is_all", is_flag=True, help="Show every item, kept ones too.")
 @click.option("--exit-code", "has_exit_code", is_flag=True, help="Exit 1 when they differ.")
 @click.pass_obj
-def diff(
-    context: Context, arguments: tuple[str, ...], is_all: bool, has_exit_code: bool
-) -> None:
+def diff(context: Context, arguments: tuple[str, ...], is_all: bool, has_exit_code: bool) -> None:
     """Compare the windows of two versions: kept, dropped, added, changed, moved.
 
     With one reference, it is compared with the window just before it (`c2` is `c2^` against

@@ -122,7 +122,7 @@ def with_words(
             described = describe(event.event, contents)
             words = described.words
             if type_of(event.event) in REARRANGING:
-                words = f"{moves(session, event.version)}; {words}".removesuffix("; ")
+                words = ", ".join(filter(None, (words, moves(session, event.version))))
             yield event, (described.kind, words, described.style)
 
 
@@ -158,7 +158,7 @@ def rows(
         latest_ms = max(latest_ms, at_ms or 0)
         if out.is_terminal and moment[:10] not in ("", day):
             day = moment[:10]
-            yield "", "", Styled(day, "dim"), "", ""
+            yield "", "", "", "", Styled(day, "dim")
         time = moment[11:19] if out.is_terminal else moment[:19]
         if event.version in undone:
             words, style = f"[undone] {words}", "dim"

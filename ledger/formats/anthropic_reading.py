@@ -30,14 +30,18 @@ class Reading(Struct, frozen=True):
     """`pair`, `request`, `response`, `recording` (several in one record), `other`."""
     exchanges: tuple[Exchange, ...] = ()
     fault: str = ""
-    """Why it is no traffic: `wrong_format`, `not_an_object`; "" = fine."""
+    """Why it is no traffic: `not_json`, `wrong_format`, `not_an_object`; "" = fine."""
 
 
 def read(record: Record) -> Reading:
     """Take a record apart. No fault and no exchanges: traffic that is no call to a model."""
     if record.fault:
         return Reading("other", fault=record.fault)
+    if record.value is None and not record.data.strip():
+        return Reading("other")
     value = record.value if record.value is not None else document_of(record.data)
+    if value is None:
+        return Reading("other", fault="not_json")
     if isinstance(value, str):
         found = tuple(Exchange(answer=message) for message in streamed_messages(value))
         return Reading("recording", found, "" if found else "wrong_format")

@@ -10,7 +10,7 @@ from msgspec import Struct
 from ..content import Block
 
 
-class Placed(Struct, frozen=True):
+class Placed(Struct, frozen=True, gc=False):
     """One entry of a window with what it shows."""
 
     item: str

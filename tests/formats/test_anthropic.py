@@ -128,7 +128,9 @@ def test_a_longer_copy_of_a_cassette_adds_only_what_is_new() -> None:
     fold = AnthropicFold("main")
     one = fold.feed(Record(offset=0, data=yaml.safe_dump(short).encode()))
     two = fold.feed(Record(offset=0, data=yaml.safe_dump(document).encode()))
-    assert [*one.drafts, *two.drafts] == list(read_file(FIXTURES / "anthropic-agent-loop.yaml").drafts)
+    assert [*one.drafts, *two.drafts] == list(
+        read_file(FIXTURES / "anthropic-agent-loop.yaml").drafts
+    )
     assert fold.feed(Record(offset=0, data=yaml.safe_dump(document).encode())).drafts == ()
 
 

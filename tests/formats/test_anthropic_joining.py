@@ -96,10 +96,16 @@ def test_helper_calls_are_side_sessions_of_their_own(traffic: Traffic, rebuild: 
     traffic.call(quota, "#")
     traffic.call(topic, "}", client="claude-cli/1.0")
     traffic.call(agent(user(REMINDER, "fix the bug")), "done")
-    traffic.call({**topic, "messages": [user("now the docs"), prefill]}, "}", client="claude-cli/1.0")
+    traffic.call(
+        {**topic, "messages": [user("now the docs"), prefill]}, "}", client="claude-cli/1.0"
+    )
     traffic.call(agent(user(REMINDER, "fix the bug"), said("done"), user("now the docs")), "ok")
-    summariser = {"model": "m", "max_tokens": 9, "system": "Summarise conversations.",
-                  "messages": [user(REMINDER, "fix the bug"), said("done"), user("Summarise.")]}  # fmt: skip
+    summariser = {
+        "model": "m",
+        "max_tokens": 9,
+        "system": "Summarise conversations.",
+        "messages": [user(REMINDER, "fix the bug"), said("done"), user("Sum up.")],
+    }
     traffic.call(summariser, "They fixed it.")
     assert traffic.sessions == [
         "main.side1", "main.side2", "main", "main.side3", "main", "main.side4",

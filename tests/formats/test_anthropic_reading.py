@@ -87,7 +87,7 @@ def test_a_bare_stream_is_a_message_without_its_request(ends: str) -> None:
 
 
 def test_a_stream_that_breaks_keeps_what_came() -> None:
-    cut = STREAM[: STREAM.index('\\u00e9')] + "\n"
+    cut = STREAM[: STREAM.index("\\u00e9")] + "\n"
     drafts = drafts_of(read_rows([
         {"request": {"body": REQUEST}, "response": {"status_code": 200, "body": None,
                                                     "body_raw": cut}},

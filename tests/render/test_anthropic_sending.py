@@ -1,4 +1,7 @@
-"""Any window becomes a request that the Messages API accepts; the judge is the rule table."""
+"""Any window becomes a request that the Messages API accepts; the judge is the rule table.
+
+One file because every test sends its window through the same judge.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,9 @@ def test_k02_11_server_tool_blocks_keep_their_place(case: Case) -> None:
     placed = placed_from(given_case["input"])
     sent = send(placed).body["messages"]
     assert sent[1] == given_case["input"]["messages"][1]
-    assert [b["type"] for b in sent[1]["content"]] == given_case["expect"]["block_order_after_project"]
+    assert [b["type"] for b in sent[1]["content"]] == given_case["expect"][
+        "block_order_after_project"
+    ]
     after = send(evicted(placed, "srvtoolu_1"))
     kinds = [b["type"] for b in after.body["messages"][1]["content"]]
     assert kinds == ["text", "tool_use"], "call and result leave together, and the thinking"
@@ -169,7 +174,10 @@ def test_k02_13_many_images_lower_the_size_of_each(case: Case) -> None:
     assert limits == {name: getattr(RULES, name) for name in limits}
     messages: list[Json] = []
     for size in [(800, 600)] * 20 + [(2400, 1200)]:
-        messages += [{"role": "user", "content": [png(*size)]}, {"role": "assistant", "content": "k"}]
+        messages += [
+            {"role": "user", "content": [png(*size)]},
+            {"role": "assistant", "content": "k"},
+        ]
     body = {"messages": messages[:-1]}
     (found,) = check_request({"model": MODEL, "max_tokens": 1, **body})
     wanted = case("k02-13")["expect"]["violations"][0]
@@ -183,7 +191,9 @@ def test_k02_13_many_images_lower_the_size_of_each(case: Case) -> None:
 
 def test_k13_02_a_signature_that_is_not_one(case: Case) -> None:
     content = case("k13-02")["input"]["events"][0]["content"]
-    body = {"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": content}]}
+    body = {
+        "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": content}]
+    }
     rendering = send(placed_from(body))
     assert rendering.body["messages"][1] == {"role": "assistant", "content": [content[1]]}
 
@@ -228,7 +238,9 @@ def test_thinking_is_turned_off_when_the_open_turn_lost_it() -> None:
 
 
 def test_a_late_result_goes_to_its_call_and_results_come_first() -> None:
-    body = {"messages": [HI, turn(CALL), turn(TEXT, role="user"), turn(TEXT), turn(RESULT, role="user")]}
+    body = {
+        "messages": [HI, turn(CALL), turn(TEXT, role="user"), turn(TEXT), turn(RESULT, role="user")]
+    }
     rendering = send(placed_from(body))
     assert rendering.body["messages"][2]["content"] == [RESULT, TEXT]
     assert "moved_tool_result" in codes(rendering)
@@ -272,10 +284,14 @@ def test_an_empty_window_is_still_a_request() -> None:
 IDS = st.sampled_from(["t1", "t2", "", "a b"])
 ANY_BLOCK = st.one_of(
     st.builds(lambda t: {"type": "text", "text": t}, st.sampled_from(["", " ", "x", "y "])),
-    st.builds(lambda i, v: {**CALL, "id": i, "input": v}, IDS, st.sampled_from([{}, {"a": 1}, "cut"])),
+    st.builds(
+        lambda i, v: {**CALL, "id": i, "input": v}, IDS, st.sampled_from([{}, {"a": 1}, "cut"])
+    ),
     st.builds(
         lambda i, c: {**RESULT, "tool_use_id": i, "content": c}, IDS,
-        st.sampled_from(["r", "", [], {"a": 1}, [TEXT, {"type": "text", "text": ""}], [png(9000, 1)]]),
+        st.sampled_from(
+            ["r", "", [], {"a": 1}, [TEXT, {"type": "text", "text": ""}], [png(9000, 1)]]
+        ),
     ),
     st.sampled_from([
         THOUGHT, {"type": "thinking", "thinking": "p"}, {"type": "redacted_thinking", "data": "D"},

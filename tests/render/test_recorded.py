@@ -17,7 +17,13 @@ from ctxledger.ledger.render.recorded import SplitRequest, render_recorded, spli
 MARK = {"type": "ephemeral"}
 
 words = st.text(max_size=8)
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | words
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | words
+)
 json_values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
     max_leaves=6,
@@ -42,7 +48,8 @@ real_blocks = st.one_of(
     ),
     st.builds(
         lambda id_, value: {"type": "tool_use", "id": id_, "name": "run", "input": value},
-        st.sampled_from(["toolu_1", "toolu_2", ""]), st.dictionaries(words, json_values, max_size=2),
+        st.sampled_from(["toolu_1", "toolu_2", ""]),
+        st.dictionaries(words, json_values, max_size=2),
     ),
 )  # fmt: skip
 contents = words | st.lists(real_blocks, max_size=3) | st.lists(blocks, max_size=3)

@@ -1,0 +1,96 @@
+"""What a roll-back would do, as lines to be read before the question."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from ctxledger.ledger.rolling_back import RollbackPlan
+from ctxledger.ledger.views import ViewEntry
+
+from ..lines import Line, Span, count_of, left, number, right
+
+SHOWN_MAX = 8
+"""Items of each list that are shown; the rest is counted."""
+
+
+class RollbackPreview(Struct, frozen=True, kw_only=True):
+    """A plan with the first items of what it would change."""
+
+    name: str
+    handles: tuple[str, ...]
+    to: str
+    plan: RollbackPlan
+    restored: tuple[ViewEntry, ...]
+    removed: tuple[ViewEntry, ...]
+    tokens_method: str
+
+
+def command(name: str, handles: Sequence[str], to: str = "") -> str:
+    """The command line that does the same."""
+    words = ["ctxledger", "rollback", name, *handles, *(("--to", to) if to else ())]
+    return shlex.join(words)
+
+
+def preview_lines(preview: RollbackPreview, width: int) -> list[Line]:
+    """Sizes first, then what comes back and what leaves, then the same as a command."""
+    plan = preview.plan
+    what = f"restore the window of version {plan.to}" if plan.to else f"undo {_names(preview)}"
+    before, after = number(plan.tokens_before), number(plan.tokens_after)
+    lines: list[Line] = [
+        (Span(f"Roll back: {what}", "title"),),
+        (Span("One event is appended; nothing is deleted, and it can be undone.", "muted"),),
+        (),
+        (Span(f"window   {before} → {after} t", "title"), Span(f" ({preview.tokens_method})")),
+        _limit(plan),
+        (),
+        *_list("+", "come back", plan.restored, preview.restored, width),
+        *_list("-", "leave", plan.removed, preview.removed, width),
+        (),
+        (Span("same as  ", "muted"), Span(command(preview.name, preview.handles, preview.to))),
+    ]
+    return lines
+
+
+def _names(preview: RollbackPreview) -> str:
+    undid = ", ".join(str(version) for version in preview.plan.undid)
+    return f"{' '.join(preview.handles) or 'the last compaction in force'} (version {undid})"
+
+
+def _limit(plan: RollbackPlan) -> Line:
+    if not plan.limit:
+        return (Span("limit    unknown: check that your model takes this much", "warn"),)
+    if plan.tokens_after > plan.limit:
+        over = number(plan.tokens_after - plan.limit)
+        return (Span(f"limit    {number(plan.limit)} t: OVER by {over} t", "bad"),)
+    return (Span(f"limit    {number(plan.limit)} t: fits ({plan.tokens_after / plan.limit:.0%})"),)
+
+
+def _list(
+    sign: str, verb: str, items: Sequence[str], shown: Sequence[ViewEntry], width: int
+) -> list[Line]:
+    lines: list[Line] = [(Span(f"{sign} {count_of(len(items), 'item')} {verb}", "title"),)]
+    for entry in shown:
+        lines.append(
+            (
+                Span(f"{sign} {left(entry.item, 9)}", "good" if sign == "+" else "bad"),
+                Span(left(entry.category, 10), "muted"),
+                Span(right(number(entry.tokens), 8) + "  "),
+                Span(left(entry.text, max(0, width - 31))),
+            )
+        )
+    if len(items) > len(shown):
+        lines.append((Span(f"{sign} ... and {number(len(items) - len(shown))} more", "muted"),))
+    return lines
+
+
+def done_lines(name: str, number_of_it: int, version: int) -> list[Line]:
+    """What to say when it is done."""
+    return [
+        (Span(f"Done: r{number_of_it} at version {version}.", "good"),),
+        (),
+        (Span("undo it  ", "muted"), Span(command(name, (f"r{number_of_it}",)), "title")),
+        (Span("or select it in the timeline and press u.", "muted"),),
+    ]

@@ -61,5 +61,11 @@ def split_session(
 
 def command_line(context: Context, *words: str) -> str:
     """A command that does it on the same ledger, ready to paste into a shell."""
-    ledger = ("--db", context.given_db) if context.given_db else ()
-    return shlex.join(("ctxledger", *words, *ledger))
+    return with_ledger(context, shlex.join(("ctxledger", *words)))
+
+
+def with_ledger(context: Context, command: str) -> str:
+    """The same command on the same ledger; "" stays ""."""
+    if not command or not context.given_db:
+        return command
+    return f"{command} --db {shlex.quote(context.given_db)}"

@@ -31,10 +31,9 @@ class Context:
         clock_us: Callable[[], int] | None = None,
         entropy: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        """Args:
-        width_cells: lay out for a terminal of this width, whatever stdout is.
-        """
-        self._db = db
+        """`width_cells`: lay out for a terminal of this width, whatever stdout is."""
+        self.given_db = db
+        """What --db said, "" when it was not given; commands that are proposed repeat it."""
         self._width_cells = width_cells
         self._clock_us, self._entropy = clock_us, entropy
         self._closing = ExitStack()
@@ -51,7 +50,7 @@ class Context:
     def set(self, name: str, value: Any) -> None:
         """Take a global option: `db`, or one of the output's."""
         if name == "db":
-            self._db = value
+            self.given_db = value
         else:
             setattr(self.out, name, value)
 
@@ -71,7 +70,7 @@ class Context:
     @property
     def db_path(self) -> Path:
         """The ledger file: --db, CTXLEDGER_DB, or the data folder."""
-        name = self._db or os.environ.get("CTXLEDGER_DB", "")
+        name = self.given_db or os.environ.get("CTXLEDGER_DB", "")
         if name:
             return Path(name)
         from platformdirs import user_data_path
@@ -134,7 +133,7 @@ class Context:
             from .files import session_of_file
 
             return session_of_file(self._open(":memory:", "write"), Path(reference), self.out)
-        return self.ledger("auto").find(reference or "@")
+        return self.ledger("auto").find(as_name(reference))
 
     def writing(self, reference: str) -> Session:
         """The session that a SESSION argument means, to change.
@@ -150,5 +149,21 @@ class Context:
                 f"Take it in first: `ctxledger ingest {reference}`.",
             )
         if not self.db_path.exists():
-            return self.ledger("read").find(reference or "@")  # says what is missing
-        return self.ledger("write").find(reference or "@")
+            return self.ledger("read").find(as_name(reference))  # says what is missing
+        return self.ledger("write").find(as_name(reference))
+
+
+def as_name(reference: str) -> str:
+    """A SESSION argument as a name; "" = `@`.
+
+    Raises:
+        BadInput: the shell gave bytes that are no text.
+    """
+    if not reference.isascii():
+        try:
+            reference.encode()
+        except UnicodeEncodeError as error:
+            from ctxledger.ledger import BadInput
+
+            raise BadInput(f"{reference!r} is no text.", "See `ctxledger sessions`.") from error
+    return reference or "@"

@@ -5,10 +5,13 @@ Knows nothing about where the ledger is.
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .arguments import command_line
 from .bars import bar
 from .context import Context
 from .demo_data import SESSION
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
     from ctxledger.ledger import Ledger, Session
     from ctxledger.ledger.views import WindowView
 
-LOST_WORDS = "can we create a new patch PR which renames it on main instead"
-"""What the user said in the recording when refusing an edit."""
+LOST_WORDS = "Always reply to confirm the fix was made"
+"""A standing instruction of the recording that its compaction took away."""
 
 
 def tell(context: Context, recording: Path) -> None:
@@ -38,6 +41,7 @@ def tell(context: Context, recording: Path) -> None:
     session = ledger.find(SESSION)
     _before_and_after(out, session)
     _what_it_dropped(out, session)
+    _where_a_rule_went(context, session)
     _undo(out, session)
     _next_request(out, session)
     _prove(out, ledger)
@@ -106,10 +110,22 @@ def _what_it_dropped(out: Output, session: Session) -> None:
     show_comparison(out, session, found, is_all=False, is_short=True)
 
 
+def _where_a_rule_went(context: Context, session: Session) -> None:
+    from ctxledger.ledger.recall import blame_text
+
+    from .blame_text import show_stories, stories_of
+
+    out = context.out
+    title = "Where a standing instruction of the review went"
+    _step(out, 4, title, shlex.join(["blame", SESSION, "--text", LOST_WORDS]))
+    lives = blame_text(session, LOST_WORDS)
+    show_stories(out, stories_of(context, session, lives, file=SESSION, words=LOST_WORDS))
+
+
 def _undo(out: Output, session: Session) -> None:
     from ctxledger.ledger.rolling_back import apply_rollback, plan_rollback
 
-    _step(out, 4, "Undo it, and keep everything that came later", f"rollback {SESSION} c1")
+    _step(out, 5, "Undo it, and keep everything that came later", f"rollback {SESSION} c1")
     plan = plan_rollback(session, ("c1",))
     show_preview(out, Preview.of(session, plan), is_short=True)
     number_ = apply_rollback(session, plan, reason="demo")
@@ -120,20 +136,21 @@ def _undo(out: Output, session: Session) -> None:
 def _next_request(out: Output, session: Session) -> None:
     from ctxledger.ledger.render.anthropic_rules import check_request
 
-    _step(out, 5, "The next request, ready to send", f"window {SESSION} --format anthropic")
+    _step(out, 6, "The next request, ready to send", f"window {SESSION} --format anthropic")
     rendering = session.render()
     faults = check_request(rendering.body)
     messages = rendering.body["messages"]
-    repairs = len(rendering.repairs)
+    repairs = Counter(repair.code.replace("_", " ") for repair in rendering.repairs)
     out.line(f"{len(messages)} messages for {rendering.body['model']};")
-    out.line(f"{len(faults)} faults against the rules of the Messages API,")
-    out.line(f"after {repairs} repairs in the rendering (the log stays as it is).")
+    out.line(f"{len(faults)} faults against the rules of the Messages API;")
+    named = ", ".join(f"{count} {code}" for code, count in sorted(repairs.items()))
+    out.line(f"repaired in the rendering, never in the log: {named}.")
 
 
 def _prove(out: Output, ledger: Ledger) -> None:
     from ctxledger.ledger.integrity import verify
 
-    _step(out, 6, "Prove that nothing was changed or lost on the way", "verify")
+    _step(out, 7, "Prove that nothing was changed or lost on the way", "verify")
     found = verify(ledger.store)
     verdict = "ok" if found.ok else f"{len(found.problems)} problems"
     counts = f"{found.events} events, {found.bodies} contents, {found.sources} source"
@@ -148,6 +165,5 @@ def _invite(context: Context, recording: Path) -> None:
     out.line(f"{context.db_path}")
     out.line(f"{recording}")
     out.line()
-    out.line(Styled(f"ctxledger inspect --db {context.db_path}", "cyan"))
-    out.line(Styled(f"ctxledger blame --text '{LOST_WORDS}' --db {context.db_path}", "cyan"))
+    out.line(Styled(command_line(context, "inspect"), "cyan"))
     out.line("ctxledger ingest ~/.claude/projects/*/*.jsonl     # your own sessions")

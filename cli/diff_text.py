@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 SHOWN_MAX = {"rules": 12, "files": 8, "commands": 6, "errors": 6, "todos": 4, "other": 4}
 """Items of each group on a terminal; piped or with --all there is no limit."""
-SHOWN_MAX_SHORT = {"rules": 6, "files": 4, "commands": 3, "errors": 3, "todos": 2, "other": 0}
+SHOWN_MAX_SHORT = {"rules": 6, "files": 4, "commands": 3, "errors": 3, "todos": 2, "other": 1}
 """The same where the comparison is one part of a longer text."""
 COLUMNS = (
     Column("", width_min=8),
@@ -98,7 +98,7 @@ def cause(session: Session, found: Comparison) -> list[str]:
     if isinstance(event, WindowCompacted):
         trigger = event.trigger or event.method
         reported = event.tokens_before
-        before = f": {number(reported.n)} tokens before, as reported" if reported else ""
+        before = f": {number(reported.n)} tokens before, as the agent reported" if reported else ""
         return [f"compaction c{event.number} ({trigger}){before}"]
     if isinstance(event, ItemsEvicted):
         return [f"eviction e{event.number} ({event.rule})"]

@@ -50,13 +50,11 @@ def event_facts(session: Session, stored: StoredEvent) -> dict[str, object]:
         facts["parent"] = dict(session.store.session_names()).get(event.parent, event.parent)
     if isinstance(event, ModelCalled):
         facts |= _completion(session, stored)
-    if isinstance(event, CallCompleted) and event.called:
-        facts["called"] = f"version {event.called}"
+        facts.pop("called", None)
     if getattr(event, "delta", None) is not None:
         facts["window"] = moves(session, stored.version)
     if isinstance(event, WindowCompacted):
-        is_undone = stored.version in undone_versions(session)
-        facts["in force"] = "no, it was undone" if is_undone else "yes"
+        facts["in force"] = stored.version not in undone_versions(session)
     return facts
 
 
@@ -69,7 +67,10 @@ def _completion(session: Session, stored: StoredEvent) -> dict[str, object]:
             completed = later
         elif completed is not None:
             break
-    return {} if completed is None else event_facts(session, completed)
+    if completed is None:
+        return {}
+    facts = event_facts(session, completed)
+    return {"completed": f"version {completed.version}", **facts}
 
 
 def _value(session: Session, name: str, value: object) -> object:

@@ -186,7 +186,8 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
         case PhaseChanged():
             return _text(event.name, contents)
         case RecordQuarantined():
-            return f"{event.reason}: {event.length:,} bytes at byte {event.offset:,} of source {event.source}"
+            where = f"byte {number(event.offset)} of source {event.source}"
+            return f"{event.reason}: {number(event.length)} bytes at {where}"
         case CheckRan():
             return f"{event.outcome}, of version {event.subject}"
         case CompactionProposed():
@@ -198,9 +199,10 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
 def _compaction(event: WindowCompacted) -> str:
     before, after = tokens_of(event)
     parts = []
-    if before is not None or after is not None:
-        shown = " -> ".join("?" if n is None else number(n) for n in (before, after))
-        parts.append(f"{shown} tokens (as reported)")
+    if before is not None and after is not None:
+        parts.append(f"{number(before)} -> {number(after)} tokens as reported")
+    elif before is not None:
+        parts.append(f"{number(before)} tokens before")
     parts.append(" ".join(filter(None, (event.trigger, "by", event.method))))
     if event.depth > 1:
         parts.append(f"summary of a summary, depth {event.depth}")

@@ -17,7 +17,7 @@ How to add a command (conventions of this folder):
        @click.option("-n", "count", type=int, help="...")
        @click.pass_obj
        def log(context: Context, session: str, count: int | None) -> None:
-           '''Show what happened in a session, newest last.'''
+           ...
 
 3. Inside: `context.reading(session)` is a Session for reading (a file is read into memory),
    `context.writing(session)` one for changing (refuses a file), `context.ledger("read")` the
@@ -34,7 +34,7 @@ How to add a command (conventions of this folder):
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -82,6 +82,10 @@ DEFECT_EXIT = 70
 """An exception that nobody expected; outside the contract on purpose."""
 
 
+class ReaderGone(Exception):
+    """Nobody reads stdout any more: `| head`, or a pager that was quit."""
+
+
 class Program(click.Group):
     """The group: commands by name from the table, errors as two lines on stderr."""
 
@@ -89,7 +93,7 @@ class Program(click.Group):
         """All names, in the order of the help."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """Import the command that is called."""
         if cmd_name not in COMMANDS:
             return None
@@ -106,34 +110,55 @@ class Program(click.Group):
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), words) for code, words in EXIT_CODES])
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> Any:
-        """Run, and end the process with the exit code of the contract."""
-        if not extra.pop("standalone_mode", True):
-            return super().main(args, *rest, standalone_mode=False, **extra)
-        context = extra.setdefault("obj", None) or Context()
-        extra["obj"] = context
-        sys.exit(self._run(context, args, *rest, **extra))
-
-    def _run(self, context: Context, args: Sequence[str] | None, *rest: Any, **extra: Any) -> int:
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command; click would end with 1 when the reader of stdout leaves early."""
         try:
-            ended = super().main(args, *rest, standalone_mode=False, **extra)
-            context.close()
-        except click.ClickException as error:
-            context.out.fail(error.format_message(), _usage_hint(error))
-            return error.exit_code
-        except click.Abort as error:
-            return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
-        except KeyboardInterrupt:
-            return 130
-        except BrokenPipeError:
-            context.out.forget_stdout()
-            return 0
-        except Exception as error:
-            context.close(is_failed=True)
-            return _explain(error, context)
-        finally:
-            context.close(is_failed=True)
-        return ended if isinstance(ended, int) and ended else context.exit_code
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise ReaderGone from error
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run, and end the process with the exit code of the contract."""
+        extra["obj"] = extra.get("obj") or Context()
+
+        def run() -> object:
+            return super(Program, self).main(
+                args, prog_name, complete_var, standalone_mode=False, **extra
+            )
+
+        if not standalone_mode:
+            return run()
+        sys.exit(exit_code_of(run, extra["obj"]))
+
+
+def exit_code_of(run: Callable[[], object], context: Context) -> int:
+    """Run a command, say what went wrong, and give the exit code."""
+    try:
+        ended = run()
+        context.close()
+    except click.ClickException as error:
+        context.out.fail(error.format_message(), _usage_hint(error))
+        return error.exit_code
+    except click.Abort as error:
+        return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
+    except KeyboardInterrupt:
+        return 130
+    except (ReaderGone, BrokenPipeError):
+        context.out.forget_stdout()
+        return 0
+    except Exception as error:  # noqa: BLE001 (the top of the program)
+        context.close(is_failed=True)
+        return _explain(error, context)
+    finally:
+        context.close(is_failed=True)
+    return ended if isinstance(ended, int) and ended else context.exit_code
 
 
 def _usage_hint(error: click.ClickException) -> str:

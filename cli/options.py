@@ -13,6 +13,7 @@ import click
 from .context import Context
 
 HELP_NAMES = ["-h", "--help"]
+EXAMPLE_CELLS = 78
 COLORS = ("auto", "always", "never")
 
 AnyFunction = TypeVar("AnyFunction", bound=Callable[..., Any])
@@ -32,14 +33,26 @@ def _global(*names: str, **settings: Any) -> click.Option:
 
 GLOBAL_OPTIONS = (
     _global(
-        "--db", metavar="FILE",
+        "--db",
+        metavar="FILE",
         help="The ledger (env CTXLEDGER_DB; default: ledger.db in your data folder).",
     ),
-    _global("--json", "is_json", is_flag=True, flag_value=True, help="Print JSON, one object a line."),
-    _global("--color", type=click.Choice(COLORS), help="Colour (default auto; NO_COLOR is honoured)."),
-    _global("-q", "--quiet", "is_quiet", is_flag=True, flag_value=True, help="Say only what is asked for."),
+    _global(
+        "--json", "is_json", is_flag=True, flag_value=True, help="Print JSON, one object a line."
+    ),
+    _global(
+        "--color", type=click.Choice(COLORS), help="Colour (default auto; NO_COLOR is honoured)."
+    ),
+    _global(
+        "-q",
+        "--quiet",
+        "is_quiet",
+        is_flag=True,
+        flag_value=True,
+        help="Say only what is asked for.",
+    ),
     _global("--no-pager", "is_unpaged", is_flag=True, flag_value=True, help="Never start a pager."),
-)  # fmt: skip
+)
 
 
 class Command(click.Command):
@@ -56,8 +69,22 @@ class Command(click.Command):
         """Write the examples as they are."""
         super().format_epilog(ctx, formatter)
         with formatter.section("Examples"):
-            for line in self.examples.splitlines():
-                formatter.write(f"  {line.strip()}\n")
+            for line in aligned(self.examples):
+                formatter.write(f"  {line}\n")
+
+
+def aligned(examples: str) -> list[str]:
+    """Examples with their comments in one column, or above them where that is too wide."""
+    pairs = [line.strip().partition("  #")[::2] for line in examples.splitlines()]
+    commands = [command.strip() for command, _ in pairs]
+    whys = [f"# {why.strip()}" if why else "" for _, why in pairs]
+    column = 2 + max(map(len, commands))
+    if all(column + len(why) <= EXAMPLE_CELLS for why in whys):
+        return [f"{c.ljust(column)}{why}".rstrip() for c, why in zip(commands, whys, strict=True)]
+    lines: list[str] = []
+    for example, why in zip(commands, whys, strict=True):
+        lines += [why, example] if why else [example]
+    return lines
 
 
 def command(examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

@@ -46,9 +46,7 @@ class Output:
     """The output of one run."""
 
     def __init__(self, *, width_cells: int | None = None) -> None:
-        """Args:
-        width_cells: lay out for a terminal of this width, whatever stdout is.
-        """
+        """`width_cells`: lay out for a terminal of this width, whatever stdout is."""
         self.is_json = False
         """--json: the command prints `json` and nothing else on stdout."""
         self.color = "auto"
@@ -200,7 +198,7 @@ def _emit(stream: IO[str], text: str) -> None:
     try:
         stream.write(text)
     except UnicodeEncodeError:
-        encoding = stream.encoding or "ascii"
+        encoding = getattr(stream, "encoding", "") or "ascii"
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 

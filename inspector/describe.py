@@ -11,10 +11,10 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ctxledger.ledger import events as ev
-from ctxledger.ledger.content import CALL_TYPES, is_result
+from ctxledger.ledger.content import CALL_TYPES, Block, from_json, is_result, readable
 from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of
 
-from .lines import Style, number, size
+from .lines import PREVIEW_CHARS, Style, count_of, number, size
 
 Preview = Callable[[StoredBlock], str]
 """The first words of a block."""
@@ -98,6 +98,20 @@ def damaged_row(version: int, message: str) -> TimelineRow:
     return TimelineRow(version=version, kind="damaged", summary=message)
 
 
+def first_words(block: Block) -> str:
+    """The first words of a block; of a call its first text argument."""
+    if block.is_json and block.type in CALL_TYPES:
+        return _first_argument(block.text)[:PREVIEW_CHARS]
+    words = readable(block)[:PREVIEW_CHARS]
+    return words if words.strip() else "(no words)"
+
+
+def _first_argument(text: str) -> str:
+    value = from_json(text) if text.startswith("{") else None
+    words = value.values() if isinstance(value, dict) else ()
+    return next((word for word in words if isinstance(word, str) and word.strip()), text)
+
+
 def _describe(event: AnyEvent, preview: Preview) -> tuple[str, str, str, str]:
     """(kind, handle, summary, amount)."""
     match event:
@@ -116,10 +130,9 @@ def _describe(event: AnyEvent, preview: Preview) -> tuple[str, str, str, str]:
             words = f"{_count(event, 'tool')} set: {', '.join(names[:NAMES_MAX])}{more}"
             return "tools", "", words, _bytes(event)
         case ev.SessionOpened():
-            words = [event.format, f"{event.coverage} coverage"]
-            if event.relation:
-                words.append(f"{event.relation} of an earlier session")
-            return "session", "", f"session opened · {' · '.join(words)}", ""
+            related = f" · {event.relation} of an earlier session" if event.relation else ""
+            opened = f"session opened · {event.format} · {event.coverage} coverage{related}"
+            return "session", "", opened, ""
         case _:
             return _change(event)
 
@@ -167,7 +180,8 @@ def _reply(event: ev.CallCompleted) -> tuple[str, str, str, str]:
     return kind, "", " · ".join(words) or "the call ended", amount
 
 
-def _change(event: AnyEvent) -> tuple[str, str, str, str]:  # noqa: PLR0912 - one case an event
+def _change(event: AnyEvent) -> tuple[str, str, str, str]:
+    """Events that change the window otherwise, and proposals of such."""
     match event:
         case ev.WindowCompacted():
             return "compact", f"c{event.number}", _compaction(event), _after(event)
@@ -185,13 +199,20 @@ def _change(event: AnyEvent) -> tuple[str, str, str, str]:  # noqa: PLR0912 - on
             return "rewrite", "", f"the agent's window changed: {event.cause}{inferred}", ""
         case ev.ItemsReinjected():
             return "reinject", "", f"came back: {', '.join(event.items) or 'a text'}", ""
-        case ev.CheckRan():
-            kind = "failed_check" if event.outcome == "failed" else "check"
-            return kind, "", f"check of {event.subject}: {event.outcome}", ""
         case ev.CompactionProposed():
             return "proposal", f"p{event.number}", f"a compaction by {event.method}", ""
         case ev.ProposalDiscarded():
             return "proposal", "", f"p{event.proposal} {event.reason}", ""
+        case _:
+            return _remark(event)
+
+
+def _remark(event: AnyEvent) -> tuple[str, str, str, str]:
+    """Events that leave the window as it is."""
+    match event:
+        case ev.CheckRan():
+            kind = "failed_check" if event.outcome == "failed" else "check"
+            return kind, "", f"check of {event.subject}: {event.outcome}", ""
         case ev.StateNoted():
             return "note", "", f"{event.kind} noted {event.status}".rstrip(), ""
         case ev.ItemPinned():
@@ -231,8 +252,7 @@ def _after(event: ev.WindowCompacted) -> str:
 
 
 def _count(event: AnyEvent, noun: str) -> str:
-    n = sum(len(message.blocks) for message in messages_of(event))
-    return f"{n} {noun}{'' if n == 1 else 's'}"
+    return count_of(sum(len(message.blocks) for message in messages_of(event)), noun)
 
 
 def _bytes(event: AnyEvent) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from ctxledger.ledger import Ledger, Session
+from ctxledger.ledger.blocks import load_block
 from ctxledger.ledger.catalogue import session_rows
 from ctxledger.ledger.comparing import Comparison, compare
-from ctxledger.ledger.content import CALL_TYPES, Block, from_json, readable, to_text
+from ctxledger.ledger.content import Block, readable
 from ctxledger.ledger.errors import CorruptLedger
 from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of, type_of
 from ctxledger.ledger.rolling_back import RollbackPlan, plan_rollback, undone_versions
@@ -22,8 +24,7 @@ from ctxledger.ledger.store import StoredEvent
 from ctxledger.ledger.views import ViewEntry, WindowView
 from ctxledger.ledger.window import Entry, split_id
 
-from .describe import TimelineRow, damaged_row, row_of
-from .lines import PREVIEW_CHARS
+from .describe import TimelineRow, damaged_row, first_words, row_of
 
 if TYPE_CHECKING:
     from ctxledger.ledger.recall import Hit
@@ -139,7 +140,7 @@ class Feed:
                 compactions=row.compactions,
                 reported_tokens=row.reported or 0,
                 limit_tokens=row.limit or 0,
-                last_at_ms=row.last_at_ms,
+                last_at_ms=row.updated_ms,
             )
             for row in session_rows(self._ledger.store)
         }
@@ -212,7 +213,7 @@ class Feed:
         small = [key for key, block in blocks.items() if block.size <= PREVIEW_BYTES_MAX]
         bodies = self._ledger.store.bodies.get_many(small)
         return {
-            key: _preview(block, to_text(bodies[key])) if key in bodies else "(large)"
+            key: first_words(_with_text(block, bodies[key])) if key in bodies else "(large)"
             for key, block in blocks.items()
         }
 
@@ -304,23 +305,20 @@ class Feed:
         return plan_rollback(self._session(session), handles, to=to)
 
     def handle_at(self, session: int, version: int) -> str:
-        """`c1`, `e2` or `r1` when this event can be undone by name, else ""."""
+        """`c1`, `e2`, `r1`, `call7` of an event; "" when it has none."""
         event = self._ledger.store.read_one(session, version).event
-        row = row_of(version, event, lambda _: "")
-        return row.handle if row.kind in ("compact", "evict", "rollback") else ""
+        return row_of(version, event, lambda _: "").handle
+
+    def undoable_at(self, session: int, version: int) -> str:
+        """The handle of an event that can be undone by name, else ""."""
+        handle = self.handle_at(session, version)
+        return handle if handle[:1] in ("c", "e", "r") and handle[1:].isdigit() else ""
 
     def first_lines(self, session: int, items: Sequence[str]) -> list[ViewEntry]:
         """Items with contents and tokens, whatever window they are in."""
         return list(self._session(session).view_entries([Entry(item) for item in items]))
 
 
-def _preview(block: StoredBlock, text: str) -> str:
-    """The first words of a block; of a call its first text argument."""
-    if block.is_json and block.type in CALL_TYPES:
-        value = from_json(text) if text.startswith("{") else None
-        if isinstance(value, dict):
-            words = [word for word in value.values() if isinstance(word, str) and word.strip()]
-            text = words[0] if words else text
-    elif block.is_json:
-        text = readable(Block(type=block.type, text=text, is_json=True, origin=block.origin))
-    return text[:PREVIEW_CHARS]
+def _with_text(block: StoredBlock, body: bytes) -> Block:
+    """As much of a block as its first words need."""
+    return load_block(msgspec.structs.replace(block, rest=None, meta=None), {block.body: body})

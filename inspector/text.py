@@ -72,7 +72,9 @@ class TextLines:
     """
 
     def __init__(self, text: str, above: tuple[Line, ...] = ()) -> None:
-        """Args:
+        """Nothing is wrapped yet.
+
+        Args:
         above: lines that stand before the text.
         """
         self._text = plain(text).expandtabs(TAB_CELLS)

@@ -14,9 +14,7 @@ from .feed import Feed
 from .widgets.rollback_lines import SHOWN_MAX, RollbackPreview
 
 
-def preview_rollback(
-    feed: Feed, session: int, handles: Sequence[str], to: str
-) -> RollbackPreview:
+def preview_rollback(feed: Feed, session: int, handles: Sequence[str], to: str) -> RollbackPreview:
     """Plan it; nothing is written. Raises BadInput, UnknownReference."""
     plan = feed.plan(session, handles, to)
     return RollbackPreview(

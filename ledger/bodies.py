@@ -57,23 +57,37 @@ class Bodies:
         return self.get_many((key,))[key]
 
     def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Contents for many keys in few queries; each is checked against its key."""
+        """Contents for many keys in few queries; each is checked against its key.
+
+        Raises:
+            CorruptLedger: one is missing, or not what its key commits to.
+        """
+        found, faults = self.get_sound(keys)
+        for fault in faults.values():
+            raise fault
+        return found
+
+    def get_sound(
+        self, keys: Iterable[bytes]
+    ) -> tuple[dict[bytes, bytes], dict[bytes, CorruptLedger]]:
+        """(contents that are as they were stored, what is wrong with the others), by key."""
         wanted = list(dict.fromkeys(keys))
         found: dict[bytes, bytes] = {}
+        faults: dict[bytes, CorruptLedger] = {}
         for start in range(0, len(wanted), LOOKUP_BATCH):
             batch = wanted[start : start + LOOKUP_BATCH]
             marks = ",".join("?" * len(batch))
             for key, salt, data in self._db.rows(
                 f"SELECT key, salt, data FROM bodies WHERE key IN ({marks})", batch
             ):
-                found[key] = self._checked(key, salt, data)
-        if len(found) < len(wanted):
-            missing = next(key for key in wanted if key not in found)
-            raise CorruptLedger(
-                f"The contents {missing.hex()} are missing.",
-                "Run `ctxledger verify` to see what is affected.",
-            )
-        return found
+                try:
+                    found[key] = self._checked(key, salt, data)
+                except CorruptLedger as fault:
+                    faults[key] = fault
+        for key in wanted:
+            if key not in found and key not in faults:
+                faults[key] = _fault(key, "are missing")
+        return found, faults
 
     def ids_of(self, keys: Iterable[bytes]) -> dict[bytes, int]:
         """Row ids for keys, for the caches."""
@@ -88,10 +102,16 @@ class Bodies:
     def _checked(self, key: bytes, salt: bytes | None, packed: bytes | None) -> bytes:
         if salt is None or packed is None:
             return REDACTED
-        data = unpack(packed)
+        try:
+            data = unpack(packed)
+        except CorruptLedger as error:
+            raise _fault(key, "cannot be read") from error
         if commit_to(salt, data) != key:
-            raise CorruptLedger(
-                f"The contents {key.hex()} were changed on disk.",
-                "Run `ctxledger verify` to see what is affected.",
-            )
+            raise _fault(key, "were changed on disk")
         return data
+
+
+def _fault(key: bytes, what: str) -> CorruptLedger:
+    return CorruptLedger(
+        f"The contents {key.hex()} {what}.", "Run `ctxledger verify` to see what is affected."
+    )

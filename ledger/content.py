@@ -34,6 +34,8 @@ _MAIN_FIELD = {
     "compaction": "content",
     "tool": "",
 }
+NO_TYPE = "?"
+"""Type of a block whose own `type` is missing or no label; it is kept whole as JSON."""
 CALL_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
 
 
@@ -119,7 +121,7 @@ def block_from(raw: Mapping[str, Any], origin: Origin, *, meta: str = "") -> Blo
     """
     block_type = raw.get("type")
     if not is_label(block_type):
-        return Block(type="unknown", text=to_json(raw), is_json=True, origin=origin, meta=meta)
+        return Block(type=NO_TYPE, text=to_json(raw), is_json=True, origin=origin, meta=meta)
     fields = {key: value for key, value in raw.items() if key != "type"}
     main = _main_field(str(block_type))
     if not main:
@@ -156,7 +158,7 @@ def block_from(raw: Mapping[str, Any], origin: Origin, *, meta: str = "") -> Blo
 def block_value(block: Block) -> dict[str, Any]:
     """Put a block together again as parsed JSON."""
     main = _main_field(block.type)
-    if block.type == "unknown" and not main:
+    if block.type == NO_TYPE:
         return dict(from_json(block.text))
     if not main:
         return {"type": block.type, **from_json(block.text)}

@@ -63,7 +63,7 @@ class TokenCache:
             with self._store.db.transaction(wait_s=0.02):
                 self._store.db.executemany(
                     "INSERT OR IGNORE INTO tokens(body, counter, n) VALUES (?, ?, ?)",
-                    [(ids[key], self._counter.name, n) for key, n in fresh.items()],
+                    [(ids[key], self._counter.name, n) for key, n in fresh.items() if key in ids],
                 )
         except (ConflictError, StorageFailed):
             return  # a cache: counted again next time

@@ -50,8 +50,8 @@ from .events import (
     SystemSet,
     ToolsSet,
 )
-from .session_state import SessionState
-from .window import Entry, delta_between, is_item_id
+from .session_state import SessionState, resolve_item
+from .window import Entry, delta_between
 
 
 def decide(draft: AnyDraft, state: SessionState, put: Put) -> list[AnyEvent]:
@@ -227,18 +227,27 @@ def _effective(
 
 
 def _note(draft: Note, state: SessionState, put: Put) -> list[AnyEvent]:
-    is_item = is_item_id(draft.source)
+    source = _source_item(draft.source, state)
+    items = (source,) if source else ()
     events: list[AnyEvent] = [
         StateNoted(
             kind=label(draft.kind),
             text=put(to_bytes(draft.text)),
             status=label(draft.status),
-            source=(draft.source,) if is_item else (),
-            source_text=None if is_item else body_of(draft.source, put),
+            source=items,
+            source_text=None if items else body_of(draft.source, put),
             is_pinned=draft.is_pinned,
             at_ms=draft.at_ms,
         )
     ]
-    if draft.is_pinned and is_item:
-        events.append(ItemPinned(items=(draft.source,), at_ms=draft.at_ms))
+    if draft.is_pinned and items:
+        events.append(ItemPinned(items=items, at_ms=draft.at_ms))
     return events
+
+
+def _source_item(source: str, state: SessionState) -> str:
+    """The item that a note names as its source; "" when it is some other text (a path, a name)."""
+    try:
+        return resolve_item(source, state)
+    except UnknownReference:
+        return ""

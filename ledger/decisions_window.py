@@ -23,7 +23,10 @@ from .events import (
     WindowRewritten,
 )
 from .session_state import SessionState, keys_standing_for, resolve_item
-from .window import Entry, delta_between, entry_text, spans_of
+from .window import Entry, delta_between, spans_of
+
+STAND_INS = frozenset({"placeholder", "offloaded", "truncated"})
+"""Forms in which something shorter stands for an item."""
 
 
 def body_of(text: str, put: Put) -> BodyKey | None:
@@ -103,7 +106,10 @@ def import_compaction(draft: ImportCompaction, state: SessionState, put: Put) ->
         gone_keys = set(keys_standing_for(draft.sources, state))
         gone = [e for e in entries if e.key in gone_keys]
         first = next((n for n, e in enumerate(entries) if e.key in gone_keys), len(entries))
-        target = [*entries[:first], *brief, *(e for e in entries[first:] if e.key not in gone_keys)]
+        first = max(first, fixed_count)  # no brief among tools and system
+        stays = [e for e in entries if e.key not in gone_keys]
+        place = sum(e.key not in gone_keys for e in entries[:first])
+        target = [*stays[:place], *brief, *stays[place:]]
     depth = 1 + max((state.names.depths.get(e.item_id, 0) for e in gone), default=0)
     before = None if draft.tokens_before is None else Tokens(draft.tokens_before, "provider")
     after = None if draft.tokens_after is None else Tokens(draft.tokens_after, "provider")
@@ -127,30 +133,34 @@ def import_compaction(draft: ImportCompaction, state: SessionState, put: Put) ->
 
 
 def reinject(draft: ReinjectItems, state: SessionState, put: Put) -> AnyEvent:
-    """Placeholders become verbatim again; what has left comes back as a copy at its new place."""
+    """Stand-ins become verbatim again; what has left comes back as a copy at its new place."""
     version = state.version + 1
-    items = [resolve_item(item, state) for item in draft.items]
-    entries = state.window.entries
-    by_item = {e.item_id: e for e in entries.values()}
-    in_place = [by_item[i] for i in items if i in by_item]
-    gone = [i for i in items if i not in by_item]
-    replaced = tuple(Entry(e.key, "verbatim", e.item) for e in in_place if e.form != "verbatim")
-    new = [f"{item} reinjected" for item in gone]
+    items = list(dict.fromkeys(resolve_item(item, state) for item in draft.items))
+    present = {e.item_id for e in state.entries}
+    new = [Entry(item, "reinjected") for item in items if item not in present]
     messages: tuple[StoredMessage, ...] = ()
     if draft.text:
         block = Block(type="text", text=draft.text, origin="system")
         messages = (store_message(f"m{version}", "user", (block,), put),)
-        new.append(f"{version}.0 reinjected")
-    after = resolve_item(draft.after, state) if draft.after else ""
-    if after and after not in entries:
-        raise BadInput(f"Item {after} is not in the window.", "See `ctxledger window`.")
-    placed = {"insert": ((after, tuple(new)),)} if after and new else {"append": tuple(new)}
-    delta = Delta(replace=tuple(entry_text(e) for e in replaced), **placed)  # type: ignore[arg-type]
+        new.append(Entry(f"{version}.0", "reinjected"))
+    target = [
+        Entry(e.key, "verbatim", e.item) if e.item_id in items and e.form in STAND_INS else e
+        for e in state.entries
+    ]
+    place = len(target)
+    if draft.after:
+        after = keys_standing_for((draft.after,), state)[-1]
+        place = 1 + next(n for n, e in enumerate(target) if e.key == after)
+    front = state.fixed_count()
+    fixed = [e for e in new if e.key in state.names.fixed]
+    others = [e for e in new if e.key not in state.names.fixed]
+    place = max(place, front)
+    target = [*target[:front], *fixed, *target[front:place], *others, *target[place:]]
     return ItemsReinjected(
         items=tuple(items),
         reason=body_of(draft.reason, put),
         messages=messages,
-        delta=delta,
+        delta=delta_between(state.entries, target),
         at_ms=draft.at_ms,
     )
 
@@ -160,13 +170,16 @@ def rewrite(draft: RewriteWindow, state: SessionState, put: Put) -> AnyEvent:
     entries = state.entries
     current = {e.item_id: e for e in entries}
     target = list(entries[: state.fixed_count()])
+    placed = {e.key for e in target}
     messages: list[StoredMessage] = []
     count = 0
     for part in draft.parts:
         if isinstance(part, Keep):
             items = state.names.items_of(part.message)
             last = None if part.count < 0 else part.first + part.count
-            target.extend(current.get(i, Entry(i)) for i in items[part.first : last])
+            kept = [current.get(i, Entry(i)) for i in items[part.first : last]]
+            target.extend(e for e in kept if e.key not in placed)
+            placed.update(e.key for e in kept)
             continue
         messages.append(store_message(part.message, part.role, part.blocks, put))
         target.extend(Entry(f"{version}.{count + i}") for i in range(len(part.blocks)))

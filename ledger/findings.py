@@ -5,7 +5,8 @@ Knows nothing about what is in the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from types import UnionType
 
 from msgspec import Struct
 
@@ -58,22 +59,29 @@ def rows_left(
     findings: Findings,
     table: str,
     columns: str,
-    order: str,
+    types: Sequence[type | UnionType],
     where: tuple[str, int] | None = None,
 ) -> Iterator[Row]:
     """Rows of a table in order; around an unreadable place it goes on from the other end.
 
+    A row with values of other types is noted and left out: types in a damaged file are damage.
+
     Args:
-        columns: the first one is `order`, unique within the rows asked for.
+        columns: the first one orders the rows, and is unique within those asked for.
+        types: one for each column.
         where: (column, value) that rows must have.
     """
+    order = columns.partition(",")[0]
     condition, values = (f"WHERE {where[0]} = ?", (where[1],)) if where is not None else ("", ())
     last = None
     try:
         query = f"SELECT {columns} FROM {table} {condition} ORDER BY {order}"
         for row in db.rows(query, values):
             last = row[0]
-            yield row
+            if all(map(isinstance, row, types)):
+                yield row
+            else:
+                findings.add(f"{table}: the row at {order} {row[0]!r} has values of other types")
         return
     except CorruptLedger as error:
         behind = "" if last is None else f" behind {order} {last}"
@@ -83,7 +91,8 @@ def rows_left(
         for row in db.rows(f"{query} DESC", values):
             if last is not None and row[0] <= last:
                 break
-            tail.append(row)
+            if all(map(isinstance, row, types)):
+                tail.append(row)
     except (CorruptLedger, TypeError):
         pass  # this is where the damage begins, seen from the end
     yield from reversed(tail)

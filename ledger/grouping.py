@@ -15,7 +15,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .content import CALL_TYPES, Block, is_result, readable
+from .content import CALL_TYPES, Block, is_result
 from .views import ViewEntry
 
 Group = Literal["rules", "files", "commands", "errors", "todos", "other"]
@@ -72,6 +72,11 @@ def describe(
     return {e.key: _about(e, calls, folder) for e in entries}
 
 
+def said_by_user(result: str) -> str:
+    """What the user said when refusing a tool call, as its result quotes it; "" if nothing."""
+    return result.partition(_REFUSED)[2]
+
+
 def _about(entry: ViewEntry, calls: Mapping[str, _Call], folder: str) -> About:
     block = entry.block
     if entry.form == "brief" or entry.origin == "summary":
@@ -97,8 +102,8 @@ def _about_result(entry: ViewEntry, call: _Call, folder: str) -> About:
     words = _start(entry.text)
     exit_code = meta.get("exit_code")
     if entry.block.is_error or (isinstance(exit_code, int) and exit_code != 0):
-        _, said, by_user = entry.text.partition(_REFUSED)
-        subject = f"refused by the user: {_start(by_user)}" if said else words
+        said = said_by_user(entry.text)
+        subject = f"refused by the user: {_start(said)}" if said else words
         return About("errors", subject or "(no text)", path)
     group = _group_of(call) if call.name or not path else "files"
     if entry.form != "verbatim":

@@ -131,8 +131,9 @@ def open_reader(
     format_name = format_name or detect(head, name)
     source: Source | None = None
     found = ""
+    is_whole = is_whole_document(format_name, head)
     if not is_again:
-        first = file.first_record(is_whole=is_whole_document(format_name, head))
+        first = file.first_record(is_whole=is_whole)
         source, found = match_source(ledger.sources, first, file.read, file.size)
         if source is not None and source.format != format_name:
             source, found = None, ""
@@ -146,8 +147,14 @@ def open_reader(
         kind="file",
         format_name=format_name,
         options=options,
-        is_same_text=not is_again,
+        is_same_text=found == "changed",
+        is_whole=is_whole,
     )
+    if source is not None and session not in ("", options.given_session):
+        reader.report.warnings.append(
+            f"{name} is in the ledger already, as {options.default_session};"
+            " --session was not used."
+        )
     if found == "shrunk":
         reader.report.warnings.append(
             f"{name} is shorter than what the ledger has of it; nothing was removed."
@@ -185,4 +192,5 @@ def open_pipe(
         kind="pipe",
         format_name=format_name,
         options=options,
+        is_whole=is_whole_document(format_name, head),
     )

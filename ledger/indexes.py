@@ -28,6 +28,8 @@ class NameIndex:
     def __init__(self) -> None:
         self.messages: dict[str, list[str]] = {}
         """Message id -> its items in order of introduction."""
+        self.items: set[str] = set()
+        """All items that can stand in a window by themselves (not the texts of placeholders)."""
         self.roles: dict[str, str] = {}
         """Message id -> role."""
         self.results: dict[str, list[str]] = {}
@@ -68,6 +70,8 @@ class NameIndex:
             for block in message.blocks:
                 item = f"{version}.{index}"
                 index += 1
+                if is_fixed or message.role:
+                    self.items.add(item)
                 if is_fixed:
                     self.fixed[item] = block
                 else:

@@ -77,12 +77,14 @@ class SourceReader:
         format_name: str,
         options: SourceOptions,
         is_same_text: bool = False,
+        is_whole: bool = False,
     ) -> None:
         """Args:
         source: the known source that goes on, None for a new one.
         make: gives a fresh splitter and fold of the format.
         is_same_text: records without ids that another source holds for the same session are
             the same records (a rewritten file); otherwise only ids make records equal.
+        is_whole: the whole input is one record, not lines.
         """
         self._store = store
         self._sources = Sources(store.db)
@@ -92,8 +94,11 @@ class SourceReader:
         self._name, self._kind, self._format_name = name, kind, format_name
         self._options = options
         self._is_same_text = is_same_text
+        self._is_whole = is_whole
         self._first_session = ""
         self._occurrences: dict[bytes, int] = {}
+        self._own_ids: dict[tuple[str, bytes], bytes] = {}
+        """(session, key) -> digest of the first record of this source with that id."""
         self._waiting: list[Record] = []
         self._waiting_bytes = 0
         self._at = 0
@@ -110,8 +115,10 @@ class SourceReader:
 
     def _refeed(self, records: Iterable[Record]) -> None:
         for record in records:
-            for draft in self._feed(record)[0].drafts[:1]:
-                self._renamed(draft)
+            fed, key, digest = self._feed(record)
+            if fed.drafts:
+                drafts = [self._renamed(draft) for draft in fed.drafts]
+                self._own_twin(record, fed, key, digest, drafts[0].session)
 
     @property
     def length(self) -> int:
@@ -152,7 +159,7 @@ class SourceReader:
                         self._name,
                         self._kind,
                         self._format_name,
-                        self._waiting[0].data,
+                        self._head(),
                         self._options,
                     )
                 rows = [self._store_record(record, self._source) for record in self._waiting]
@@ -163,6 +170,17 @@ class SourceReader:
             raise
         self._at += self._waiting_bytes
         self._waiting, self._waiting_bytes = [], 0
+
+    def _head(self) -> bytes:
+        """What the source is recognised by: its first line (which may hold several records)."""
+        data = self._waiting[0].data
+        if self._is_whole:
+            return data
+        for record in self._waiting[1:]:
+            if b"\n" in data:
+                break
+            data += record.data
+        return data.partition(b"\n")[0]
 
     def _feed(self, record: Record) -> tuple[Fed, bytes, bytes]:
         """(the fold's answer, the record's key, digest of its bytes)."""
@@ -176,7 +194,7 @@ class SourceReader:
             key = content_digest(b"id:" + source_key.encode("utf-8", "surrogatepass"))
         else:
             nth = self._occurrences[digest] = self._occurrences.get(digest, 0) + 1
-            key = content_digest(b"%b#%d" % (digest, nth)) if self._is_same_text or nth else b""
+            key = content_digest(b"%b#%d" % (digest, nth))
         return fed, key, digest[:DIGEST_BYTES]
 
     def _store_record(self, record: Record, source: Source) -> RecordRow:
@@ -191,7 +209,8 @@ class SourceReader:
         if not fed.drafts:
             return row
         drafts = [self._renamed(draft) for draft in fed.drafts]
-        twin = self._twin(key, digest, drafts, has_id=bool(self._fold.key(record)))
+        twin = self._own_twin(record, fed, key, digest, drafts[0].session)
+        twin = twin or self._twin(key, digest, drafts, has_id=bool(self._fold.key(record)))
         if twin == "same":
             self.report.duplicates += 1
             return RecordRow(record.offset, len(record.data), key, digest, "duplicate")
@@ -269,10 +288,23 @@ class SourceReader:
         if session is None:
             return ""
         own = self._source.id if self._source is not None else 0
-        for source, its_session, its_digest in self._sources.with_key(key):
-            if its_session == session and source != own:
-                return "same" if its_digest == digest else "other"
-        return ""
+        twins = [
+            (its_digest, kind)
+            for source, its_session, its_digest, kind in self._sources.with_key(key)
+            if its_session == session and source != own
+        ]
+        if any(its_digest == digest for its_digest, _ in twins):
+            return "same"
+        return "other" if any(kind != "quarantined" for _, kind in twins) else ""
+
+    def _own_twin(self, record: Record, fed: Fed, key: bytes, digest: bytes, session: str) -> str:
+        """The same inside this source, by id alone: a retry that was sent twice."""
+        if record.fault or fed.kind == "quarantined" or not self._fold.key(record):
+            return ""
+        first = self._own_ids.setdefault((session, key), digest)
+        if first is digest:
+            return ""
+        return "same" if first == digest else "other"
 
 
 def match_source(

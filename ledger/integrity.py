@@ -115,7 +115,8 @@ def _check_bodies(db: Connection, log: EventLog, findings: Findings) -> tuple[in
     count = redacted = 0
     missing = dict(log.mentioned)
     columns = "id, key, salt, size, data, lookup"
-    for row in rows_left(db, findings, "bodies", columns, "id"):
+    types = (int, bytes, bytes | None, int, bytes | None, bytes | None)
+    for row in rows_left(db, findings, "bodies", columns, types):
         count += 1
         key = row[1]
         place = missing.pop(key, None) or log.mentioned.get(key, (0, 0))
@@ -132,13 +133,17 @@ def _check_bodies(db: Connection, log: EventLog, findings: Findings) -> tuple[in
     return count, redacted
 
 
-def _body_fault(key: bytes, salt: bytes, size: int, data: bytes, lookup: bytes | None) -> str:
+def _body_fault(
+    key: bytes, salt: bytes | None, size: int, data: bytes | None, lookup: bytes | None
+) -> str:
     """What is wrong with one row of `bodies`, "" if nothing is."""
+    if salt is None or data is None:
+        return "were removed in part"
     try:
         raw = unpack(data)
         if commit_to(salt, raw) != key or len(raw) != size:
             return "were changed"
-    except (CorruptLedger, TypeError):
+    except CorruptLedger:
         return "cannot be read"
     expected = content_digest(raw) if size >= SHARED_BYTES_MIN else None
     return "" if lookup == expected else "are filed wrongly"

@@ -19,16 +19,9 @@ from .migrations import CACHES, statements
 MODEL = "read models 1"
 """Raised with any change of what is in the rows; those of another number are made anew."""
 TABLES = ("caught_up", "session_rows", "uses", "touches", "search")
+UNUSABLE = -1
+"""Base of late tables that stand for damaged ones of the file."""
 _BASE = "late base"
-_SHADOWS = (
-    "CREATE TABLE IF NOT EXISTS search_data(id INTEGER PRIMARY KEY, block BLOB)",
-    "CREATE TABLE IF NOT EXISTS search_idx(segid, term, pgno, PRIMARY KEY(segid, term))"
-    " WITHOUT ROWID",
-    "CREATE TABLE IF NOT EXISTS search_docsize(id INTEGER PRIMARY KEY, sz BLOB)",
-    "CREATE TABLE IF NOT EXISTS search_config(k PRIMARY KEY, v) WITHOUT ROWID",
-    "INSERT OR REPLACE INTO search_config VALUES ('version', 4)",
-)
-"""What FTS5 keeps beside the table `search`."""
 
 
 class Models(Struct, frozen=True):
@@ -42,7 +35,9 @@ class Models(Struct, frozen=True):
     write: str
 
 
-MAIN = Models("main.session_rows", "main.uses", "main.touches", (("main.search", "search"),), "main.")
+MAIN = Models(
+    "main.session_rows", "main.uses", "main.touches", (("main.search", "search"),), "main."
+)
 _LATE_SEARCH = ("temp.late_search", "late_search")
 LATE = Models(
     "temp.now_session_rows",
@@ -58,12 +53,13 @@ ALONE = Models(
 """Temporary tables for everything."""
 
 _VIEWS = (
-    "CREATE TEMP VIEW now_session_rows AS SELECT * FROM temp.late_session_rows UNION ALL"
-    " SELECT * FROM main.session_rows WHERE id NOT IN (SELECT id FROM temp.late_session_rows)",
-    "CREATE TEMP VIEW now_uses AS SELECT * FROM main.uses UNION SELECT * FROM temp.late_uses",
-    "CREATE TEMP VIEW now_touches AS"
-    " SELECT * FROM main.touches UNION SELECT * FROM temp.late_touches",
+    """CREATE TEMP VIEW now_session_rows AS SELECT * FROM temp.late_session_rows UNION ALL
+    SELECT * FROM main.session_rows WHERE id NOT IN (SELECT id FROM temp.late_session_rows)""",
+    "CREATE TEMP VIEW now_uses AS SELECT * FROM main.uses UNION ALL SELECT * FROM temp.late_uses",
+    """CREATE TEMP VIEW now_touches AS
+    SELECT * FROM main.touches UNION ALL SELECT * FROM temp.late_touches""",
 )
+"""A row is in both halves while another process moves the file's tables on: readers take care."""
 
 
 def head_position(db: Connection) -> int:
@@ -111,8 +107,13 @@ def late_base(db: Connection) -> int | None:
     return None if row is None else int(row[0])
 
 
+def late_models(base: int) -> Models:
+    """What to read when late tables begin at `base`."""
+    return LATE if base > 0 else ALONE
+
+
 def make_late(db: Connection, base: int) -> Models:
-    """Make empty late tables behind `base`; 0 = the file's tables are not to be used."""
+    """Make empty late tables behind `base`: what the file's tables know, or `UNUSABLE`."""
     with late_transaction(db):
         drop_late(db)
         for statement in statements(CACHES):
@@ -120,15 +121,13 @@ def make_late(db: Connection, base: int) -> Models:
                 late = statement.replace(f"IF NOT EXISTS {name}", f"temp.late_{name}", 1)
                 if late != statement:
                     db.execute(late)
-        models = ALONE
-        if base:
-            models = LATE
+        if base > 0:
             for view in _VIEWS:
                 db.execute(view)
         insert = "INSERT INTO temp.late_caught_up(model, position) VALUES (?, ?)"
         db.execute(insert, (_BASE, base))
-        db.execute(insert, (MODEL, base))
-    return models
+        db.execute(insert, (MODEL, max(base, 0)))
+    return late_models(base)
 
 
 def drop_late(db: Connection) -> None:
@@ -157,10 +156,20 @@ def late_transaction(db: Connection) -> Iterator[None]:
 
 
 def drop_search(db: Connection) -> None:
-    """Drop the file's full-text table, one whose inner tables were lost or emptied too."""
+    """Drop the file's full-text table, inside a transaction, however damaged it is.
+
+    FTS5 drops nothing that it cannot open, so its inner tables become those of a new one first.
+    """
     try:
         db.execute("DROP TABLE IF EXISTS main.search")
+        return
     except CorruptLedger:
-        for statement in _SHADOWS:
-            db.execute(statement)
-        db.execute("DROP TABLE IF EXISTS main.search")
+        db.execute("CREATE VIRTUAL TABLE temp.fresh USING fts5(text, content='')")
+    inner = "SELECT name, sql FROM sqlite_temp_master WHERE name LIKE 'fresh\\_%' ESCAPE '\\'"
+    for name, sql in list(db.rows(inner)):
+        own = f"main.search{name.removeprefix('fresh')}"
+        db.execute(f"DROP TABLE IF EXISTS {own}")
+        db.execute(sql.replace(f"'{name}'", own, 1))
+        db.execute(f"INSERT INTO {own} SELECT * FROM temp.{name}")
+    db.execute("DROP TABLE temp.fresh")
+    db.execute("DROP TABLE main.search")

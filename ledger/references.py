@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from .errors import UnknownReference
-from .events import ModelCalled
+from .events import ModelCalled, type_of
 from .store import Store, StoredEvent
 
 _REFERENCE = re.compile(r"(?P<base>@[^\^~]+|[a-z]*\d+|head)(?P<steps>(?:\^|~\d+)*)")
@@ -24,17 +24,41 @@ _HANDLE_TYPES = {
     "r": "rolled_back",
     "p": "compaction_proposed",
 }
+_HANDLE = re.compile(r"(?P<kind>c|e|r|p|call)(?P<number>[0-9]{1,18})")
 NEAREST_MAX = 5
+
+
+def find_change(store: Store, session: int, handle: str) -> StoredEvent:
+    """The event of a handle, or of a plain version `42`.
+
+    Raises:
+        UnknownReference: there is none, or it is neither.
+    """
+    if handle.isdecimal():
+        return store.read_one(session, int(handle))
+    return find_handle(store, session, handle)
+
+
+def handle_of(stored: StoredEvent) -> str:
+    """`c2`, `e3`, `r1` ... where the event has one, else its version."""
+    kind = type_of(stored.event)
+    letter = next((letter for letter, name in _HANDLE_TYPES.items() if name == kind), "")
+    return f"{letter}{getattr(stored.event, 'number', 0)}" if letter else str(stored.version)
 
 
 def find_handle(store: Store, session: int, handle: str) -> StoredEvent:
     """The event of `c2`, `e3`, `r1`, `p1` or `call7`.
 
     Raises:
-        UnknownReference: there is none; `nearest` are those that exist.
+        UnknownReference: it is no handle, or there is no such event; `nearest` are those there are.
     """
-    letter = handle.rstrip("0123456789")
-    number = int(handle[len(letter) :])
+    match = _HANDLE.fullmatch(handle)
+    if match is None:
+        raise UnknownReference(
+            f"{handle!r} names no event.",
+            "Handles are c1 (compaction), e1 (eviction), r1 (roll-back), p1 (proposal) and call1.",
+        )
+    letter, number = match["kind"], int(match["number"])
     if letter == "call":
         for stored in store.read(session, types=("model_called",)):
             if isinstance(stored.event, ModelCalled) and stored.event.number == number:

@@ -5,18 +5,18 @@ Knows nothing about terminals; the pure part is rollback.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from .errors import BadInput
-from .events import Delta, RolledBack, WindowCompacted
-from .references import find_handle
-from .rollback import undo_change, verbatim
+from .events import WINDOW_TYPES, Delta, RolledBack, WindowCompacted
+from .references import find_change, handle_of
+from .rollback import TRACKED_TYPES, undo_change, undone_after, verbatim
 from .session_state import OPERATOR
 from .store import StoredEvent
-from .window import Entry, delta_between
+from .window import Entry, WindowBuilder, delta_between, split_id
 
 if TYPE_CHECKING:
     from .session import Session
@@ -38,19 +38,16 @@ class RollbackPlan(Struct, frozen=True):
 
 
 def undone_versions(session: Session) -> set[int]:
-    """Versions of events that roll-backs have undone, and not undone again."""
-    compacted = [stored.version for stored in session.store.marks(session.id, "window_compacted")]
-    undone: set[int] = set()
-    flips: dict[int, set[int]] = {}
-    for stored in session.store.marks(session.id, "rolled_back"):
-        event = stored.event
-        assert isinstance(event, RolledBack), "BUG: type and data differ"
-        flip = set(event.undid).union(*(flips.get(version, ()) for version in event.undid))
-        if event.to:
-            flip |= {v for v in compacted if event.to < v < stored.version} - undone
-        flips[stored.version] = flip
-        undone ^= flip
-    return undone
+    """Versions of changes that are undone at the head.
+
+    By roll-backs that stand, or because an observed agent went on with its own window.
+    """
+    store = session.store
+    if not store.marks(session.id, "rolled_back"):
+        return set()
+    changes = [stored for name in TRACKED_TYPES for stored in store.marks(session.id, name)]
+    changes.sort(key=lambda stored: stored.version)
+    return undone_after((stored.version, stored.actor, stored.event) for stored in changes)
 
 
 def compactions(session: Session) -> list[tuple[StoredEvent, bool]]:
@@ -69,24 +66,30 @@ def plan_rollback(
 
     Raises:
         UnknownReference: there is no such event.
-        BadInput: nothing to undo; or a later compaction covers it, which the hint names.
+        BadInput: nothing to undo; or a later change covers it, which the hint names.
     """
     head = session.store.head_version(session.id)
     now = list(session.store.window(session.id, head).entries)
     versions: list[int] = []
     to_version = 0
     if to:
-        to_version = session.resolve(to)
+        to_version = max(1, session.resolve(to))  # 0 and 1 are both the empty window
         after = list(session.store.window(session.id, to_version).entries)
     else:
         versions = _versions_to_undo(session, handles)
         after = now
+        is_fixed = _fixed_test(session)
         for version in versions:
-            after = _undo_one(session, after, version, versions)
-    old_keys, new_keys = {e.key for e in now}, {e.key for e in after}
-    restored = {e.key for e in after if e.key not in old_keys or e not in now}
+            after = _undo_one(session, after, version, is_fixed)
+    old, new_keys = {e.key: e for e in now}, {e.key for e in after}
+    restored = {e.key for e in after if old.get(e.key) != e}
     if is_raw:
         after = verbatim(after, restored)
+    if after == now:
+        raise BadInput(
+            "That would change nothing: what it took away is not missing now.",
+            "If a later change took it, undo that one too; see `ctxledger log`.",
+        )
     limit = session.opened.limit_tokens or None
     return RollbackPlan(
         undid=tuple(sorted(versions)),
@@ -127,7 +130,7 @@ def apply_rollback(session: Session, plan: RollbackPlan, *, reason: str = "") ->
 def _versions_to_undo(session: Session, handles: Sequence[str]) -> list[int]:
     """Versions, newest first."""
     if handles:
-        found = {find_handle(session.store, session.id, handle).version for handle in handles}
+        found = {_version_of(session, handle) for handle in handles}
         already = found & undone_versions(session)
         if already:
             raise BadInput(
@@ -144,29 +147,52 @@ def _versions_to_undo(session: Session, handles: Sequence[str]) -> list[int]:
     return in_force[-1:]
 
 
+def _version_of(session: Session, handle: str) -> int:
+    """The version of the change that `c1`, `e2`, `r1` or a plain version names."""
+    stored = find_change(session.store, session.id, handle)
+    if getattr(stored.event, "delta", None) is None:
+        raise BadInput(
+            f"{handle} did not change the window.", "Name a compaction, an eviction, a roll-back."
+        )
+    return stored.version
+
+
+def _fixed_test(session: Session) -> Callable[[Entry], bool]:
+    """Tells entries that are tool definitions or system blocks."""
+    types = ("system_set", "tools_set")
+    versions = {stored.version for stored in session.store.read(session.id, types=types)}
+    return lambda entry: split_id(entry.item_id)[0] in versions
+
+
 def _undo_one(
-    session: Session, now: list[Entry], version: int, chosen: Sequence[int]
+    session: Session, now: list[Entry], version: int, is_fixed: Callable[[Entry], bool]
 ) -> list[Entry]:
     before = session.store.window(session.id, version - 1).entries
     after = session.store.window(session.id, version).entries
     brought = {e.key for e in after} - {e.key for e in before}
-    event = session.store.read_one(session.id, version).event
-    if isinstance(event, WindowCompacted) and brought and not brought & {e.key for e in now}:
-        cover = _covering(session, version, brought, chosen)
+    if brought and not brought & {e.key for e in now}:
+        cover = _covering(session, version, brought)
         if cover is not None:
-            raise BadInput(
-                f"c{event.number} is covered by a later compaction, c{cover}.",
-                f"Undo both: `ctxledger rollback {session.name} c{event.number} c{cover}`.",
-            )
-    return undo_change(now, before, after)
+            raise _covered(session, session.store.read_one(session.id, version), cover)
+    return undo_change(now, before, after, is_fixed)
 
 
-def _covering(session: Session, version: int, keys: set[str], chosen: Sequence[int]) -> int | None:
-    for stored, is_in_force in compactions(session):
-        if stored.version <= version or not is_in_force or stored.version in chosen:
-            continue
-        before = {e.key for e in session.store.window(session.id, stored.version - 1).entries}
-        after = {e.key for e in session.store.window(session.id, stored.version).entries}
-        if keys & before and not keys & after:
-            return getattr(stored.event, "number", None)
-    return None
+def _covering(session: Session, version: int, keys: set[str]) -> StoredEvent | None:
+    """The change that took the last of `keys`, brought by `version`, out of the window."""
+    builder = WindowBuilder(session.store.window(session.id, version).entries)
+    cover: StoredEvent | None = None
+    for stored in session.store.read(session.id, version, types=WINDOW_TYPES):
+        was_there = not keys.isdisjoint(builder.entries)
+        builder.apply(stored.event.delta)  # type: ignore[union-attr]
+        if was_there and keys.isdisjoint(builder.entries):
+            cover = stored
+    return cover
+
+
+def _covered(session: Session, change: StoredEvent, cover: StoredEvent) -> BadInput:
+    mine, other = handle_of(change), handle_of(cover)
+    if isinstance(cover.event, WindowCompacted):
+        message = f"{mine} is covered by a later compaction, {other}."
+    else:
+        message = f"What {mine} brought has left the window again, by {other}."
+    return BadInput(message, f"Undo both: `ctxledger rollback {session.name} {mine} {other}`.")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .blocks import keys_in, load_block
-from .content import Block, Origin, block_from, digest_of
+from .content import Block, Origin, block_from, digest_of, from_json
 from .drafts import AppendMessage
 from .errors import BadInput, ConflictError
 from .events import (
@@ -26,7 +26,16 @@ from .render.recorded import render_recorded
 from .rolling_back import RollbackPlan, apply_rollback, plan_rollback
 from .session_state import OPERATOR
 from .store import StoredEvent
-from .views import ViewEntry, WindowView, category_of, load_contents, load_items, load_window, place
+from .views import (
+    ViewEntry,
+    WindowView,
+    behind_compaction,
+    category_of,
+    load_items,
+    load_sound_contents,
+    load_window,
+    place,
+)
 from .window import Entry, Window, WindowBuilder, WindowDiff, diff
 
 if TYPE_CHECKING:
@@ -166,6 +175,8 @@ class Session:
         if view == "effective":
             window = self._effective(window)
         entries = self.view_entries(window.entries)
+        if view == "effective":
+            entries = behind_compaction(entries)
         reported, unrecorded = self._reported(version, sum(e.tokens for e in entries))
         limit, limit_source = self.opened.limit_tokens or None, self.opened.limit_source
         return WindowView(
@@ -182,16 +193,23 @@ class Session:
         )
 
     def view_entries(self, entries: Sequence[Entry]) -> tuple[ViewEntry, ...]:
-        """Entries with contents and tokens, in the given order."""
+        """Entries with contents and tokens, in the given order.
+
+        Contents that are missing or changed on disk are never served: a note stands for them.
+        """
         items = load_items(
             self.store, self.id, {e.item_id for e in entries} | {e.text_id for e in entries}
         )
-        blocks = load_contents(self.store, items.values())
+        blocks, damaged = load_sound_contents(self.store, items.values())
         placed = place(entries, items, blocks)
         # A stand-in is counted as what is shown: its own text, not the item's.
+        bodies = {
+            item: stored.block.body if item not in damaged else b"damaged:" + item.encode()
+            for item, stored in items.items()
+        }
         counts = self.ledger.tokens.count(
             {
-                entry.key: (items[entry.text_id].block.body, shown.block)
+                entry.key: (bodies[entry.text_id], shown.block)
                 for entry, shown in zip(entries, placed, strict=True)
             }
         )
@@ -296,14 +314,30 @@ class Session:
         assert digest_of(body) == event.digest, "BUG: a recorded call renders differently"
         return body
 
-    def render(self, at: str | int = "head", *, max_tokens: int = 4096) -> Rendering:
-        """A request body that is valid for sending, from the window at any version."""
+    def render(self, at: str | int = "head", *, max_tokens: int = 0) -> Rendering:
+        """A request body that is valid for sending, from the window at any version.
+
+        Args:
+            at: a reference.
+            max_tokens: the output limit; 0 = as in the newest recorded call, else 4,096.
+        """
         version = self.resolve(at)
+        params = self._params_at(version)
+        recorded = from_json(params).get("max_tokens") if params else None
         return render_for_sending(
             self.placed(self.store.window(self.id, version)),
             model=self.model_at(version),
-            max_tokens=max_tokens,
+            max_tokens=max_tokens or (recorded if isinstance(recorded, int) else 4096),
+            params=params,
         )
+
+    def _params_at(self, version: int) -> str:
+        """Parameters of the newest call up to a version, as JSON; "" when not recorded."""
+        found = self.call_at(version)
+        if found is None or not isinstance(found[0].event, ModelCalled):
+            return ""
+        key = found[0].event.params
+        return "" if key is None else self.store.bodies.get(key).decode()
 
     def model_at(self, version: int) -> str:
         """The model of the newest call up to a version, else the session's."""

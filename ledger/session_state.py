@@ -11,7 +11,7 @@ from .drafts import AnyDraft, ChangePhase, CompleteCall, Note, QuarantineRecord
 from .errors import BadInput, UnknownReference
 from .events import AnyEvent, BodyKey, Delta, WindowRewritten
 from .indexes import NameIndex
-from .window import Entry, WindowBuilder, delta_between, is_item_id, split_id
+from .window import Entry, WindowBuilder, delta_between, is_item_id
 
 OPERATOR = "operator"
 """Actor of changes made through us, as opposed to what a recorded agent did."""
@@ -76,7 +76,7 @@ class SessionState:
 
 def restore_agent_window(state: SessionState) -> WindowRewritten | None:
     """What an observed agent sees differs from our repaired window: say so before going on."""
-    if state.agent_entries is None:
+    if state.agent_entries is None or state.agent_entries == state.entries:
         return None
     return WindowRewritten(cause="restore", delta=delta_between(state.entries, state.agent_entries))
 
@@ -97,7 +97,7 @@ def resolve_item(reference: str, state: SessionState) -> str:
         items = state.names.items_of(message)
         if int(index) < len(items):
             return items[int(index)]
-    elif is_item_id(reference) and split_id(reference)[0] <= state.version:
+    elif is_item_id(reference) and reference in state.names.items:
         return reference
     raise UnknownReference(
         f"There is no item {reference}.", "Items are `VERSION.INDEX`, or `MESSAGE-ID/INDEX`."

@@ -5,6 +5,7 @@ Pure: texts are read through a function that is an argument. Knows nothing about
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -25,6 +26,8 @@ from .events import (
 )
 
 TITLE_CHARS_MAX = 80
+_COMMAND_TAG = re.compile(r"</?(?:local-)?command-[a-z]+>")
+"""Around a slash command that a person typed, in Claude Code's transcripts."""
 
 
 class SessionStats(Struct, omit_defaults=True):
@@ -130,7 +133,7 @@ def _first_line(event: MessageAppended, text_of: Callable[[BodyKey], str]) -> st
     for message in event.messages:
         for block in message.blocks:
             if block.origin == "human" and block.type == "text" and block.size:
-                for line in text_of(block.body).splitlines():
+                for line in _COMMAND_TAG.sub("", text_of(block.body)).splitlines():
                     if line.strip():
                         return line.strip()[:TITLE_CHARS_MAX]
     return ""

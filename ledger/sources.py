@@ -94,12 +94,16 @@ class Sources:
     def create(
         self, name: str, kind: str, format_name: str, head: bytes, options: SourceOptions
     ) -> Source:
-        """Register a source inside a transaction."""
+        """Register a source inside a transaction.
+
+        Args:
+            head: its first line, or the whole document where that is one record.
+        """
         facts = (
             name,
             kind,
             format_name,
-            content_digest(head),
+            content_digest(head.strip()),
             msgspec.json.encode(options).decode(),
         )
         cursor = self._db.execute(
@@ -121,8 +125,9 @@ class Sources:
         return list(self._select("ORDER BY id", ()))
 
     def with_head(self, head: bytes) -> list[Source]:
-        """Sources whose first record has exactly these bytes, longest first."""
-        return list(self._select("WHERE head = ? ORDER BY length DESC", (content_digest(head),)))
+        """Sources with this head, whatever its line end, longest first."""
+        clause = "WHERE head = ? ORDER BY length DESC"
+        return list(self._select(clause, (content_digest(head.strip()),)))
 
     def of_session(self, session: int) -> list[Source]:
         """Sources that gave events to a session, oldest first."""
@@ -258,12 +263,12 @@ class Sources:
                 raise _damaged(source, row[0])
             yield RecordRow(*row[:4], KINDS[row[4]], *row[5:])
 
-    def with_key(self, key: bytes) -> list[tuple[int, int | None, bytes]]:
-        """(source, session, digest) of records with this key."""
+    def with_key(self, key: bytes) -> list[tuple[int, int | None, bytes, str]]:
+        """(source, session, digest, kind) of records with this key."""
         return [
-            (row[0], row[1], bytes(row[2]))
+            (row[0], row[1], bytes(row[2]), KINDS[row[3]])
             for row in self._db.rows(
-                "SELECT source, session, digest FROM records WHERE key = ?", (key,)
+                "SELECT source, session, digest, kind FROM records WHERE key = ?", (key,)
             )
         ]
 

@@ -140,6 +140,42 @@ def load_contents(store: Store, items: Iterable[StoredItem]) -> dict[str, Block]
     return {item.item: load_block(item.block, bodies) for item in wanted}
 
 
+def load_sound_contents(
+    store: Store, items: Iterable[StoredItem]
+) -> tuple[dict[str, Block], frozenset[str]]:
+    """Blocks with contents, by item id; a damaged one says so in the place of its contents.
+
+    Returns:
+        (all blocks, ids of the damaged items).
+    """
+    wanted = list(items)
+    bodies, faults = store.bodies.get_sound(k for item in wanted for k in keys_in(item.block))
+    blocks: dict[str, Block] = {}
+    damaged: set[str] = set()
+    for item in wanted:
+        fault = next((faults[key] for key in keys_in(item.block) if key in faults), None)
+        if fault is None:
+            blocks[item.item] = load_block(item.block, bodies)
+        else:
+            blocks[item.item] = _damaged_block(item.block, f"[{fault.message}]")
+            damaged.add(item.item)
+    return blocks, frozenset(damaged)
+
+
+def _damaged_block(block: StoredBlock, text: str) -> Block:
+    """What is shown for a block whose contents are missing or changed; it keeps its place."""
+    shell = Block(
+        type=block.type,
+        origin=block.origin,
+        tool_id=block.tool_id,
+        tool_name=block.tool_name,
+        is_error=block.is_error,
+    )
+    if not (is_result(block.type) or block.type in CALL_TYPES or block.type == "thinking"):
+        shell = Block(type="text", origin=block.origin)
+    return in_place_of(shell, Block(type="text", text=text, origin=block.origin))
+
+
 def place(
     entries: Sequence[Entry], items: dict[str, StoredItem], blocks: dict[str, Block]
 ) -> tuple[Placed, ...]:
@@ -160,3 +196,13 @@ def load_window(store: Store, session: int, window: Window) -> tuple[Placed, ...
     wanted = {e.item_id for e in window.entries} | {e.text_id for e in window.entries}
     items = load_items(store, session, wanted)
     return place(window.entries, items, load_contents(store, items.values()))
+
+
+def behind_compaction(entries: Sequence[ViewEntry]) -> tuple[ViewEntry, ...]:
+    """What the provider leaves of a request: nothing before the last `compaction` block.
+
+    Source: Anthropic's server-side compaction (`compact_20260112`); system and tools stay.
+    """
+    last = max((n for n, e in enumerate(entries) if e.type == "compaction"), default=0)
+    fixed = [e for e in entries[:last] if e.role in ("system", "tools")]
+    return (*fixed, *entries[last:])

@@ -127,7 +127,7 @@ def _phrase(term: Term) -> str:
 
 
 def is_match(terms: Sequence[Term], text: str) -> bool:
-    """Check what the index cannot promise: CJK runs and signs must stand in the text as they are."""
+    """Check what the index cannot promise: CJK runs and signs stand in the text as they are."""
     for term in terms:
         needles = _CJK.findall(term.text) if has_words(term.text) else [term.text]
         if any(needle not in text for needle in needles):

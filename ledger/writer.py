@@ -165,7 +165,7 @@ class Writer:
     def _load(self, session: int, head: int) -> _Open:
         store = self._store
         window = store.window(session, head)
-        opened_event = next(store.read(session, types=("session_opened",)), None)
+        opened_event = next(store.read(session, types=("session_opened",), is_reverse=True), None)
         is_observed = not (
             opened_event is not None
             and isinstance(opened_event.event, SessionOpened)

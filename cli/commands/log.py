@@ -46,18 +46,22 @@ COLUMNS = (
 @command(EXAMPLES)
 @session_argument
 @click.option(
-    "--type", "types", metavar="TYPE[,TYPE]", multiple=True,
+    "--type",
+    "types",
+    metavar="TYPE[,TYPE]",
+    multiple=True,
     help="Only these: " + ", ".join(TYPES_OF_WORD) + ", or a stored tag.",
 )
 @click.option(
-    "-n", "count", type=click.IntRange(0), default=None,
+    "-n",
+    "count",
+    type=click.IntRange(0),
+    default=None,
     help=f"The last so many, 0 = all (default {SHOWN}; all with --json).",
 )
 @at_option
 @click.pass_obj
-def log(
-    context: Context, session: str, types: tuple[str, ...], count: int | None, at: str
-) -> None:  # fmt: skip
+def log(context: Context, session: str, types: tuple[str, ...], count: int | None, at: str) -> None:
     """Show what happened in a session, oldest first.
 
     c1 is a compaction, e1 an eviction, r1 a roll-back, call7 a call; these names work wherever
@@ -126,7 +130,9 @@ def with_words(
             yield event, (described.kind, words, described.style)
 
 
-def as_json(stored: StoredEvent, words: tuple[str, str, str], *, is_undone: bool) -> dict[str, object]:
+def as_json(
+    stored: StoredEvent, words: tuple[str, str, str], *, is_undone: bool
+) -> dict[str, object]:
     """One line of `log --json`."""
     before, after = tokens_of(stored.event)
     value: dict[str, object] = {
@@ -150,7 +156,8 @@ def rows(
 ) -> Iterator[tuple[Text, ...]]:
     """Rows of the table; on a terminal a new day has a row of its own."""
     day, latest_ms = "", 0
-    for event, (kind, words, style) in with_words(session, stored):
+    for event, (kind, said, said_style) in with_words(session, stored):
+        words, style = said, said_style
         at_ms = event.event.at_ms
         moment = iso_time(at_ms) or ""
         if at_ms is not None and at_ms < latest_ms - CLOCK_JUMP_MS:

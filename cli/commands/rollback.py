@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from ctxledger.ledger import BadInput
+
 from ..arguments import command_line, split_session
 from ..context import Context
 from ..options import command
@@ -52,6 +54,11 @@ def rollback(
     session = context.reading(name) if is_dry_run else context.writing(name)
     plan = plan_rollback(session, handles, to=to, is_raw=is_raw)
     preview = Preview.of(session, plan)
+    if preview.found.is_same:
+        raise BadInput(
+            "That would change nothing: what it took away is not missing now.",
+            "If a later compaction took it, undo that one too; see `ctxledger log`.",
+        )
     out = context.out
     if preview.is_over:
         context.found()

@@ -7,6 +7,7 @@ import json
 import click
 
 from ctxledger.ledger import BadInput, Session
+from ctxledger.ledger.content import to_json
 from ctxledger.ledger.events import AnyEvent, RecordQuarantined, type_of
 from ctxledger.ledger.store import StoredEvent
 from ctxledger.ledger.views import StoredItem, load_contents, load_items
@@ -34,7 +35,7 @@ BYTES_SHOWN = 20_000
 @click.argument("what", nargs=-1, required=True, metavar="[SESSION] REF|ITEM")
 @click.option("--raw", "is_raw", is_flag=True, help="The record it came from, as it came.")
 @click.pass_obj
-def show(context: Context, what: tuple[str, ...], is_raw: bool) -> None:  # noqa: FBT001
+def show(context: Context, what: tuple[str, ...], is_raw: bool) -> None:
     """Show one event, item (42.1), call or compaction in full, and where it came from."""
     if len(what) > 2:
         raise BadInput("Too many arguments.", "ctxledger show [SESSION] REF|ITEM")
@@ -48,7 +49,7 @@ def show(context: Context, what: tuple[str, ...], is_raw: bool) -> None:  # noqa
     if is_raw:
         print_raw(session, stored, came_from, out)
     elif item:
-        print_item(session, item, came_from, out)
+        print_item(session, item, came_from, out, what[0] if len(what) == 2 else session.name)
     else:
         print_event(session, stored, came_from, out)
 
@@ -56,8 +57,14 @@ def show(context: Context, what: tuple[str, ...], is_raw: bool) -> None:  # noqa
 # -- items --------------------------------------------------------------------------------------
 
 
-def print_item(session: Session, item: str, came_from: Provenance | None, out: Output) -> None:
-    """One item: what it is, whether the model sees it now, its whole contents."""
+def print_item(
+    session: Session, item: str, came_from: Provenance | None, out: Output, name: str
+) -> None:
+    """One item: what it is, whether the model sees it now, its whole contents.
+
+    Args:
+        name: what the user calls the session, for the command that is proposed.
+    """
     found = load_items(session.store, session.id, (item,)).get(item)
     if found is None:
         there = item_ids(session.store.read_one(session.id, split_id(item)[0]).event, item)
@@ -70,17 +77,17 @@ def print_item(session: Session, item: str, came_from: Provenance | None, out: O
     print_fact("item", f"{item}, {block.type} of {found.role}, from {block.origin}", out)
     print_fact("message", found.message, out)
     print_fact("tool", " ".join(filter(None, (block.tool_name, block.tool_id))), out)
-    print_fact("in the window now", presence(session, item), out)
+    print_fact("in the window now", presence(session, item, name), out)
     print_provenance(came_from, out)
     print_contents(session, found, out)
 
 
-def presence(session: Session, item: str) -> str:
+def presence(session: Session, item: str, name: str) -> str:
     """Whether the newest window holds an item, and in which form."""
     for entry in session.structure().entries:
         if entry.item_id == item:
             return "yes" if entry.form == "verbatim" else f"as {entry.form}"
-    return f"no; see `ctxledger blame {session.name} {item}`"
+    return f"no; see `ctxledger blame {name} {item}`"
 
 
 def item_json(
@@ -138,7 +145,8 @@ def print_event(
     title = type_of(stored.event).replace("_", " ")
     out.line(Styled(f"version {number(stored.version)}  {title}", "bold"), f"  {handle}".rstrip())
     for name, value in facts.items():
-        print_fact(name, words_of(value), out)
+        is_json = name in ("params", "edits")
+        print_fact(name, to_json(value) if is_json else words_of(value), out)
     print_fact("at", iso_time(stored.event.at_ms) or "", out)
     print_fact("recorded", f"{iso_time(stored.recorded_at // 1000)} by {stored.actor}", out)
     print_provenance(came_from, out)
@@ -167,9 +175,7 @@ def event_json(
     came_from: Provenance | None,
 ) -> dict[str, object]:
     """The object of `--json` for an event."""
-    items = load_items(
-        session.store, session.id, item_ids(stored.event, str(stored.version))
-    )
+    items = load_items(session.store, session.id, item_ids(stored.event, str(stored.version)))
     blocks = load_contents(session.store, items.values())
     return {
         "session": session.name,
@@ -210,7 +216,7 @@ def print_raw(
 
 
 def shown_bytes(data: bytes, limit: int | None = BYTES_SHOWN) -> str:
-    """Bytes as text; what is no UTF-8 is written \\xNN."""
+    """Bytes as text; what is no UTF-8 is written as a hexadecimal escape."""
     text = data[:limit].decode("utf-8", "backslashreplace")
     cut_bytes = 0 if limit is None else max(0, len(data) - limit)
     return f"{text}\n... {cut_bytes:,} bytes more; --raw shows all" if cut_bytes else text
@@ -246,11 +252,13 @@ def provenance_json(came_from: Provenance | None) -> dict[str, object] | None:
 def words_of(value: object) -> str:
     """A fact for a person."""
     if isinstance(value, bool):
-        return "yes" if value else ""
+        return "yes" if value else "no"
     if isinstance(value, int):
         return number(value)
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(words_of, value))
+    if isinstance(value, dict) and set(value) == {"n", "counter"}:
+        return f"{number(value['n'])} ({value['counter']})"
     if isinstance(value, dict):
         return ", ".join(f"{k.replace('_', ' ')} {words_of(v)}" for k, v in value.items() if v)
     return "" if value is None else str(value)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
 
 from ctxledger.ledger import BadInput, Session
 from ctxledger.ledger.events import ModelCalled
+from ctxledger.ledger.render.base import Repair
 from ctxledger.ledger.views import ViewEntry, WindowView
 
 from ..bars import BAR_CELLS, bar
@@ -27,26 +29,35 @@ ctxledger window @ --at call7 --format anthropic > request.json
 """
 FORMATS = ("text", "json", "anthropic")
 CATEGORY_WORDS = {
-    "system": "system prompt", "tools": "tool definitions", "brief": "summaries",
-    "human": "your messages", "assistant": "its answers", "thinking": "thinking",
-    "calls": "tool calls", "results": "tool results", "harness": "added by the harness",
-    "images": "images, documents", "other": "other",
-}  # fmt: skip
+    "system": "system prompt",
+    "tools": "tool definitions",
+    "brief": "summaries",
+    "human": "your messages",
+    "assistant": "its answers",
+    "thinking": "thinking",
+    "calls": "tool calls",
+    "results": "tool results",
+    "harness": "added by the harness",
+    "images": "images, documents",
+    "other": "other",
+}
 
 
 @command(EXAMPLES)
 @session_argument
 @at_option
 @click.option(
-    "--view", type=click.Choice(("sent", "effective")), default="sent",
+    "--view",
+    type=click.Choice(("sent", "effective")),
+    default="sent",
     help="What was sent, or what was left after the provider's own edits.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default=None, help="Default text.")
 @click.option("--full", "is_full", is_flag=True, help="Print all contents.")
 @click.pass_obj
 def window(
-    context: Context, session: str, at: str, view: str, form: str | None, is_full: bool  # noqa: FBT001
-) -> None:  # fmt: skip
+    context: Context, session: str, at: str, view: str, form: str | None, is_full: bool
+) -> None:
     """Show what the model saw at a version: tokens by kind, then each item.
 
     --format anthropic prints a request body: as it was sent when --at is a recorded call, else one
@@ -58,7 +69,9 @@ def window(
     if form == "anthropic":
         if view == "effective":
             raise BadInput("A request body is what was sent.", "Leave out --view effective.")
-        print_request(chosen, at, out)
+        body, repairs = request_at(chosen, chosen.resolve(at))
+        out.json(body)
+        print_repairs(repairs, out)
         return
     shown = chosen.window(at, view=view)
     if form == "json":
@@ -102,16 +115,18 @@ def as_json(shown: WindowView) -> dict[str, object]:
     }
 
 
-def print_request(session: Session, at: str, out: Output) -> None:
-    """A request body; what was repaired goes to stderr."""
-    version = session.resolve(at)
+def request_at(session: Session, version: int) -> tuple[dict[str, Any], tuple[Repair, ...]]:
+    """(request body, repairs): as it was sent when `version` is a recorded call."""
     event = session.store.read_one(session.id, version).event if version else None
     if isinstance(event, ModelCalled) and event.digest:
-        out.json(session.render_call(version))
-        return
+        return session.render_call(version), ()
     rendering = session.render(version)
-    out.json(rendering.body)
-    for repair in rendering.repairs:
+    return rendering.body, rendering.repairs
+
+
+def print_repairs(repairs: Sequence[Repair], out: Output) -> None:
+    """Say on stderr what had to be changed so that the request is valid."""
+    for repair in repairs:
         where = f" {repair.item}" if repair.item else ""
         out.note(f"repaired{where}: {repair.detail}")
 
@@ -156,16 +171,22 @@ def print_categories(shown: WindowView, out: Output) -> None:
         rows.append((CATEGORY_WORDS[name], number(tokens), share, Styled(drawn, "cyan")))
     if rows:
         out.line()
-        out.table((Column(""), Column("", is_number=True), Column("", is_number=True), Column("")), rows)
+        out.table(
+            (Column(""), Column("", is_number=True), Column("", is_number=True), Column("")), rows
+        )
 
 
 def columns(shown: WindowView) -> tuple[Column, ...]:
     """The columns of the list; `form` only where something is not verbatim."""
     forms = (Column("form"),) if _has_forms(shown) else ()
     return (
-        Column("item", is_number=True), *forms, Column("from"), Column("type"),
-        Column("tokens", is_number=True), Column("", is_flexible=True),
-    )  # fmt: skip
+        Column("item", is_number=True),
+        *forms,
+        Column("from"),
+        Column("type"),
+        Column("tokens", is_number=True),
+        Column("", is_flexible=True),
+    )
 
 
 def rows(shown: WindowView) -> Iterator[tuple[Text, ...]]:
@@ -204,11 +225,10 @@ def full_text(entry: ViewEntry) -> str:
 
 
 def who(entry: ViewEntry) -> str:
-    """Role and origin in one word where they say the same."""
-    same = {("user", "human"), ("user", "tool"), ("system", "system"), ("tools", "system")}
-    if (entry.role, entry.origin) in same or entry.role == entry.origin:
-        return {"human": "user"}.get(entry.origin, entry.origin)
-    return entry.origin
+    """Who an entry is from: its role at the front of a request, else its origin."""
+    if entry.role in ("system", "tools"):
+        return entry.role
+    return {"human": "user"}.get(entry.origin, entry.origin)
 
 
 def _has_forms(shown: WindowView) -> bool:

@@ -107,10 +107,11 @@ def _line(row: DiffRow, width: int) -> Line:
     if row.depth == 0:
         return (Span(left(f"{sign} {title} · {row.words}", room), style), Span(amount, "title"))
     if row.depth == 1:
-        return (Span(left(f"{sign}   {row.words}", room), "title"), Span(amount, "muted"))
+        words = left(row.words, max(0, room - 4))
+        return (Span(f"{sign}   ", style), Span(words, "title"), Span(amount, "muted"))
     return (
-        Span(f"{sign} ", style),
-        Span(left(f"    {row.item}", 12), "muted"),
-        Span(left(row.words, max(0, room - 14))),
+        Span(f"{sign}     ", style),
+        Span(left(row.item, 9), "muted"),
+        Span(left(row.words, max(0, room - 15))),
         Span(amount),
     )

@@ -20,6 +20,8 @@ from ..actions import bindings
 from ..lines import STYLES, FixedLines, Line, LineSource, Span
 from ..text import CURSOR, strip
 
+GUTTER_CELLS = 2
+"""The mark of the selected line at the left, and a blank at the right."""
 STRIPS_MAX = 512
 """Rendered lines that are kept; a screen has at most a few hundred."""
 
@@ -72,14 +74,16 @@ class LineList(ScrollView, can_focus=True):
         id: str | None = None,  # noqa: A002 - Textual's name
         classes: str | None = None,
     ) -> None:
-        """Args:
+        """Begin without lines.
+
+        Args:
         has_cursor: False for reading: keys scroll instead.
         empty: what to say when there are no lines.
         """
         super().__init__(id=id, classes=classes)
         self._source: LineSource = FixedLines(())
         self._has_cursor = has_cursor
-        self._empty = empty
+        self.empty = empty
         self._strips: dict[tuple[int, int, str], Strip] = {}
 
     @property
@@ -89,7 +93,7 @@ class LineList(ScrollView, can_focus=True):
 
     @property
     def _line_width(self) -> int:
-        return max(1, self.scrollable_content_region.width - (1 if self._has_cursor else 0))
+        return max(1, self.scrollable_content_region.width - GUTTER_CELLS)
 
     def show(self, source: LineSource, *, cursor: int | None = None) -> None:
         """Show other lines; the selection stays at its place unless `cursor` is given."""
@@ -133,22 +137,25 @@ class LineList(ScrollView, can_focus=True):
 
     def _render_one(self, index: int, width: int, look: str) -> Strip:
         line: Line = self._source.line(index, self._line_width)
-        if self._has_cursor:
-            line = (Span(CURSOR if look else " "), *line)
-        base = self.rich_style
-        if look:
-            base += self.get_component_rich_style(look, partial=True)
-        return strip(line, width, base, self._styles())
+        line = (Span(CURSOR if look else " "), *line)
+        if not look:
+            return strip(line, width, self.rich_style, self._styles())
+        # The selected line in one colour: others would not be readable on its background.
+        selected = self.get_component_rich_style(look)
+        return strip(line, width, selected, dict.fromkeys(STYLES, RichStyle.null()))
 
     def _styles(self) -> dict[str, RichStyle]:
-        return {
-            style: self.get_component_rich_style(f"line--{style}", partial=True)
-            for style in STYLES
-        }
+        """Colour and weight of each style, blended; the background is that of the line."""
+        found = {}
+        for style in STYLES:
+            look = self.get_component_rich_style(f"line--{style}")
+            found[style] = RichStyle(color=look.color, bold=look.bold, dim=look.dim)
+        return found
 
     def _blank(self, index: int, width: int) -> Strip:
-        if index == 0 and self._empty:
-            return strip((Span(self._empty, "muted"),), width, self.rich_style, self._styles())
+        if index == 0 and self.empty:
+            line = (Span(" "), Span(self.empty, "muted"))
+            return strip(line, width, self.rich_style, self._styles())
         return Strip.blank(width, self.rich_style)
 
     def notify_style_update(self) -> None:
@@ -212,6 +219,11 @@ class LineList(ScrollView, can_focus=True):
     def action_bottom(self) -> None:
         """To the last line."""
         self._move(self.count)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is nothing to open in a text."""
+        del parameters
+        return self._has_cursor or action != "choose"
 
     def action_choose(self) -> None:
         """Open the selected line."""

@@ -10,7 +10,8 @@ from msgspec import Struct
 from ctxledger.ledger.rolling_back import RollbackPlan
 from ctxledger.ledger.views import ViewEntry
 
-from ..lines import Line, Span, count_of, left, number, right
+from ..describe import first_words
+from ..lines import Line, Span, Style, count_of, left, number, right
 
 SHOWN_MAX = 8
 """Items of each list that are shown; the rest is counted."""
@@ -46,8 +47,8 @@ def preview_lines(preview: RollbackPreview, width: int) -> list[Line]:
         (Span(f"window   {before} → {after} t", "title"), Span(f" ({preview.tokens_method})")),
         _limit(plan),
         (),
-        *_list("+", "come back", plan.restored, preview.restored, width),
-        *_list("-", "leave", plan.removed, preview.removed, width),
+        *_list("+", "comes back", plan.restored, preview.restored, width),
+        *_list("-", "leaves", plan.removed, preview.removed, width),
         (),
         (Span("same as  ", "muted"), Span(command(preview.name, preview.handles, preview.to))),
     ]
@@ -71,16 +72,17 @@ def _limit(plan: RollbackPlan) -> Line:
 def _list(
     sign: str, verb: str, items: Sequence[str], shown: Sequence[ViewEntry], width: int
 ) -> list[Line]:
-    lines: list[Line] = [(Span(f"{sign} {count_of(len(items), 'item')} {verb}", "title"),)]
-    for entry in shown:
-        lines.append(
-            (
-                Span(f"{sign} {left(entry.item, 9)}", "good" if sign == "+" else "bad"),
-                Span(left(entry.category, 10), "muted"),
-                Span(right(number(entry.tokens), 8) + "  "),
-                Span(left(entry.text, max(0, width - 31))),
-            )
+    lines: list[Line] = [(Span(f"{sign} {verb}: {count_of(len(items), 'item')}", "title"),)]
+    style: Style = "good" if sign == "+" else "bad"
+    lines.extend(
+        (
+            Span(f"{sign} {left(entry.item, 9)}", style),
+            Span(left(entry.category, 10), "muted"),
+            Span(right(number(entry.tokens), 8) + "  "),
+            Span(left(first_words(entry.block), max(0, width - 31))),
         )
+        for entry in shown
+    )
     if len(items) > len(shown):
         lines.append((Span(f"{sign} ... and {number(len(items) - len(shown))} more", "muted"),))
     return lines

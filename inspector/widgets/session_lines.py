@@ -10,6 +10,7 @@ from ..lines import Line, Span, count_of, day_and_clock, left, number, right
 WIDE_CELLS = 96
 MIDDLE_CELLS = 60
 MODEL_CELLS = 20
+NAME_CELLS = 12
 FIXED_CELLS = 8 + 13 + 11
 """Calls, compactions, tokens."""
 
@@ -35,6 +36,8 @@ def session_line(session: SessionLine, width: int) -> Line:
     name = session.title or session.name
     if session.relation:
         name = f"[{session.relation}] {name}"
+    if session.title and width >= WIDE_CELLS:
+        name = f"{left(session.name, NAME_CELLS)}  {name}"
     if width < MIDDLE_CELLS:
         return (Span(left(name, max(0, width - 10)), "title"), _tokens(session, 10))
     spans = []

@@ -14,7 +14,9 @@ PAGES_MAX = 32
 WIDE_CELLS = 72
 """From this width on there is room for the time."""
 NARROW_CELLS = 44
-"""Below this there is no room for handles and sizes."""
+"""Below this there is no room for sizes."""
+LABEL_CELLS = 11
+AMOUNT_CELLS = 11
 
 
 class TimelineLines:
@@ -46,22 +48,20 @@ class TimelineLines:
 
 
 def timeline_line(row: TimelineRow, width: int, version_cells: int) -> Line:
-    """Version, mark, kind, handle, time, words, and tokens or size at the right edge."""
+    """Version, mark, kind and handle, time, words, and tokens or size at the right edge."""
     kind = KINDS[row.kind]
+    style = "muted" if row.is_undone else kind.style
+    label = row.handle if row.kind == "call" else f"{kind.word} {row.handle}"
     spans = [
         Span(right(f"{row.version:,}", version_cells), "muted"),
-        Span(f" {kind.mark} {left(kind.word, 9)}", "muted" if row.is_undone else kind.style),
+        Span(f" {kind.mark} {left(label, LABEL_CELLS)} ", style),
     ]
-    amount = ""
-    if width >= NARROW_CELLS:
-        spans.append(Span(left(row.handle, 8), "title"))
-        amount = right(row.amount, 10)
+    used = version_cells + LABEL_CELLS + 4
     if width >= WIDE_CELLS:
         spans.append(Span(f"{left(clock(row.at_ms), 8)} ", "muted"))
-    used = version_cells + 12 + (8 if width >= NARROW_CELLS else 0) + len(amount)
-    used += 9 if width >= WIDE_CELLS else 0
-    is_loud = kind.style in ("change", "bad", "good") or row.kind == "human"
-    style = kind.style if is_loud and not row.is_undone else "muted" if row.is_undone else ""
-    spans.append(Span(left(row.summary, max(0, width - used)), style))
-    spans.append(Span(amount, "muted"))
+        used += 9
+    amount = right(row.amount, AMOUNT_CELLS) if width >= NARROW_CELLS else ""
+    words = left(row.summary, max(0, width - used - len(amount)))
+    is_loud = kind.style in ("change", "bad", "good", "human") or row.is_undone
+    spans.extend((Span(words, style if is_loud else ""), Span(amount, "muted")))
     return tuple(spans)

@@ -8,10 +8,13 @@ from msgspec import Struct
 
 from ctxledger.ledger.views import ViewEntry, WindowView
 
+from ..describe import first_words
 from ..lines import Line, Span, Style, count_of, fill_bar, left, number, right
 
 LAYERS = {"system": "System", "tools": "Tools", "brief": "Brief"}
 OTHER_LAYER = "Conversation"
+HEADING_LINES = 5
+FILLING = "█"
 CATEGORY_LOOKS: dict[str, tuple[str, str, Style]] = {
     "system": ("S", "system", "tool"),
     "tools": ("T", "tools", "tool"),
@@ -25,7 +28,7 @@ CATEGORY_LOOKS: dict[str, tuple[str, str, Style]] = {
     "images": ("I", "image", "warn"),
     "other": ("O", "other", "muted"),
 }
-"""Category of tokens -> the letter that fills its part of the bar, its word, its style."""
+"""Category of tokens -> the letter that its part of the bar begins with, its word, its style."""
 
 
 class WindowRow(Struct, frozen=True):
@@ -42,6 +45,7 @@ class WindowLines:
     """The entries of a window by layer; folded layers show only their head."""
 
     def __init__(self, entries: Sequence[ViewEntry], folded: frozenset[str] = frozenset()) -> None:
+        self.entries = entries
         self.rows = _rows(entries, folded)
 
     def count(self, width: int) -> int:
@@ -52,6 +56,28 @@ class WindowLines:
     def line(self, index: int, width: int) -> Line:
         """One line."""
         return window_line(self.rows[index], width)
+
+
+class HeadingLines:
+    """What stands above the entries."""
+
+    def __init__(self, view: WindowView, handle: str) -> None:
+        """Numbers of a window.
+
+        Args:
+        handle: `c1` ... of the event at this version, "" when it has none.
+        """
+        self._view = view
+        self._handle = handle
+
+    def count(self, width: int) -> int:
+        """Always the same, so that what is below stays in its place."""
+        del width
+        return HEADING_LINES
+
+    def line(self, index: int, width: int) -> Line:
+        """One line."""
+        return heading(self._view, self._handle, width)[index]
 
 
 def layer_of(entry: ViewEntry) -> str:
@@ -94,21 +120,21 @@ def window_line(row: WindowRow, width: int) -> Line:
         what, style = f"✗ {word}", "bad"
     what_cells = 16 if width >= 64 else 10
     spans = [
-        Span(left(f"  {entry.item}", 9), "muted"),
+        Span("  " + left(entry.item, 8), "muted"),
         Span(left(what, what_cells), style),
         Span(right(number(entry.tokens), 8) + "  "),
     ]
-    used = 9 + what_cells + 10
+    used = 10 + what_cells + 10
     if entry.form != "verbatim":
         form = f"[{entry.form}] "
         spans.append(Span(form, "change"))
         used += len(form)
-    spans.append(Span(left(entry.text, max(0, width - used))))
+    spans.append(Span(left(first_words(entry.block), max(0, width - used))))
     return tuple(spans)
 
 
 def heading(view: WindowView, handle: str, width: int) -> list[Line]:
-    """What the window is and how full it is: 4 lines."""
+    """What the window is and how full it is: `HEADING_LINES` lines."""
     name = f"Window at {view.version:,}" + (f" ({handle})" if handle else "")
     coverage = (
         "exact: requests recorded"
@@ -137,17 +163,17 @@ def _reported(view: WindowView) -> Line:
         return (Span("the provider reported no size up to here", "muted"),)
     words = f"provider: {number(view.reported)} t at the last call"
     if view.unrecorded:
-        words += f" · {number(view.unrecorded)} t unrecorded (counted differently, or not here)"
+        words += f" · unrecorded {number(view.unrecorded)} t"
     return (Span(words, "muted"),)
 
 
 def category_bar(view: WindowView, width: int) -> list[Line]:
-    """A bar filled with the letters of the categories, and what the letters mean."""
+    """A bar whose parts begin with the letters of the categories, and what the letters mean."""
     totals = sorted(view.categories.items(), key=lambda pair: -pair[1])
     whole = max(view.tokens, view.limit or 0)
     order = [name for name in CATEGORY_LOOKS if name in view.categories]
     bar = [
-        Span(CATEGORY_LOOKS[name][0] * cells, CATEGORY_LOOKS[name][2])
+        Span((CATEGORY_LOOKS[name][0] + FILLING * cells)[:cells], CATEGORY_LOOKS[name][2])
         for name, cells in fill_bar([(view.categories[n], n) for n in order], whole, width)
     ]
     filled = sum(len(span.text) for span in bar)

@@ -20,8 +20,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ctxledger.ledger import Ledger, LedgerError, Session
+from ctxledger.ledger import CorruptLedger, Ledger, LedgerError, Session
 from ctxledger.ledger.chain import Head
+from ctxledger.ledger.codec import unpack
 from ctxledger.ledger.content import Block
 from ctxledger.ledger.drafts import AnyDraft, EvictItems, ImportCompaction, OpenSession
 from ctxledger.ledger.events import ContentRedacted
@@ -126,9 +127,10 @@ def is_reported(path: Path, head: Head | None = None) -> bool:
 
 QUERIES = (
     "SELECT * FROM events ORDER BY position",
-    "SELECT * FROM bodies ORDER BY id",
+    "SELECT id, key, salt, size, lookup, unpacked(data) FROM bodies ORDER BY id",
     "SELECT * FROM sources ORDER BY id",
-    "SELECT * FROM chunks ORDER BY source, offset",
+    "SELECT source, offset, length, records, digest, rows, unpacked(data) FROM chunks"
+    " ORDER BY source, offset",
     "SELECT * FROM records ORDER BY source, offset",
     "SELECT session, version FROM events ORDER BY session, version",
     "SELECT key FROM bodies ORDER BY key",
@@ -140,18 +142,29 @@ QUERIES = (
 
 
 def contents(path: Path) -> list[object]:
-    """What plain SQLite gives for everything of value in a file, errors included."""
+    """What plain SQLite gives for everything of value in a file, errors included.
+
+    Packed contents count as what they unpack to: zstandard has bits that mean nothing.
+    """
     out: list[object] = []
     connection = sqlite3.connect(path)
+    connection.create_function("unpacked", 1, _unpacked)
     try:
         for query in QUERIES:
             try:
                 out.append(connection.execute(query).fetchall())
-            except (sqlite3.Error, MemoryError) as error:
+            except (sqlite3.Error, UnicodeDecodeError, MemoryError) as error:
                 out.append(type(error).__name__)
     finally:
         connection.close()
     return out
+
+
+def _unpacked(packed: Any) -> Any:
+    try:
+        return unpack(packed)
+    except (CorruptLedger, TypeError):
+        return packed
 
 
 def files_of(path: Path) -> dict[str, bytes]:

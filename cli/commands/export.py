@@ -1,0 +1,172 @@
+"""`ctxledger export`: the source byte for byte, native lines, or a request body."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+from ctxledger.ledger import BadInput, Session, StorageFailed
+from ctxledger.ledger.sources import Source
+
+from ..arguments import command_line
+from ..context import Context
+from ..json_text import json_line
+from ..options import at_option, command, session_argument
+from ..output import Output
+from ..tables import number
+from .window import print_repairs, request_at
+
+EXAMPLES = """
+ctxledger export refactor-auth --format original -o session.jsonl
+ctxledger export @ --format events > session.native.jsonl
+ctxledger export @ --format anthropic --at c1^ -o request.json
+"""
+FORMATS = ("original", "events", "anthropic")
+
+
+@command(EXAMPLES)
+@session_argument
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    required=True,
+    help="The bytes that came in; native lines; a request body valid for sending.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    metavar="FILE",
+    default="",
+    help="A new file, or a folder for several sources.",
+)
+@click.option("--force", "is_forced", is_flag=True, help="Overwrite files.")
+@at_option
+@click.pass_obj
+def export(
+    context: Context, session: str, form: str, target: str, is_forced: bool, at: str
+) -> None:
+    """Write a session out again, to stdout or into a file that only you can read.
+
+    `original` is byte-exact and whole, whatever --at says; `events` taken in again gives the same
+    windows.
+    """
+    chosen = context.reading(session)
+    out = context.out
+    if form == "original":
+        again = command_line(
+            context, "export", session or "@", "--format", "original", "-o", "FOLDER"
+        )
+        write_sources(chosen, target, out, again, is_forced=is_forced)
+        return
+    version = chosen.resolve(at)
+    if form == "events":
+        parts: Iterable[bytes] = (f"{line}\n".encode() for line in native_text(chosen, version))
+    else:
+        body, repairs = request_at(chosen, version)
+        print_repairs(repairs, out)
+        parts = (f"{json_line(body)}\n".encode(),)
+    write(parts, target, out, is_forced=is_forced)
+
+
+def native_text(session: Session, version: int) -> Iterator[str]:
+    """The session as lines of the native grammar."""
+    from ctxledger.ledger.exporting import native_lines
+
+    for _, lines in native_lines(session, version):
+        yield from map(json_line, lines)
+
+
+def write_sources(
+    session: Session, target: str, out: Output, again: str, *, is_forced: bool
+) -> None:
+    """Write the sources of a session: one to stdout or a file, several into a folder.
+
+    Raises:
+        BadInput: it came from no source; several and no folder; the file exists.
+    """
+    sources = session.ledger.sources
+    found = sources.of_session(session.id)
+    if not found:
+        raise BadInput(
+            f"{session.name} came from no recording.", "Use --format events for what was recorded."
+        )
+    is_folder = bool(target) and Path(target).is_dir()
+    if len(found) == 1 and not is_folder:
+        write(sources.read(found[0].id), target, out, is_forced=is_forced)
+        return
+    if not is_folder:
+        names = "; ".join(f"{s.name} ({number(s.length)} bytes)" for s in found)
+        raise BadInput(
+            f"{session.name} came from {len(found)} sources: {names}.",
+            f"Write them into an existing folder: `{again}`.",
+        )
+    for name, source in zip(file_names(found), found, strict=True):
+        write(sources.read(source.id), str(Path(target) / name), out, is_forced=is_forced)
+
+
+def file_names(sources: Iterable[Source]) -> list[str]:
+    """A name for each source: that of its file, numbered where two are equal."""
+    names: list[str] = []
+    for source in sources:
+        name = Path(source.name).name if source.kind == "file" else f"pipe-{source.id}"
+        stem, suffix = Path(name).stem, Path(name).suffix
+        count = 1
+        while name in names:
+            count += 1
+            name = f"{stem}-{count}{suffix}"
+        names.append(name)
+    return names
+
+
+def write(parts: Iterable[bytes], target: str, out: Output, *, is_forced: bool) -> None:
+    """Write bytes to stdout or a file.
+
+    Raises:
+        BadInput: the file exists, or stdout is a terminal, where raw bytes are not safe.
+        StorageFailed: it cannot be written.
+    """
+    if not target:
+        if sys.stdout.isatty():
+            raise BadInput(
+                "Recorded bytes are not written to a terminal.",
+                "Name a file with -o, or use a pipe.",
+            )
+        out.flush()
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+        return
+    size = 0
+    with opened(Path(target), is_forced=is_forced) as file:
+        for part in parts:
+            size += file.write(part)
+    out.note(f"Wrote {number(size)} bytes to {target}.")
+
+
+@contextmanager
+def opened(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
+    """A file of mode 0600 that appears whole or not at all."""
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder.", "Name a file with -o.")
+    if path.exists() and not is_forced:
+        raise BadInput(f"{path} exists already.", "Name another file, or overwrite with --force.")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise StorageFailed(
+            f"{path} cannot be written: {error.strerror}.", "Check the folder and the free space."
+        ) from error
+    finally:
+        part.unlink(missing_ok=True)

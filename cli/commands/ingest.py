@@ -1,0 +1,169 @@
+"""`ctxledger ingest`: files, a live pipe, a growing file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ctxledger.ledger import BadInput, Ledger
+from ctxledger.ledger.importing import import_file
+
+from ..context import Context
+from ..import_report import print_report, reports_json
+from ..options import command
+
+if TYPE_CHECKING:
+    from ctxledger.ledger.ingest import Report
+
+EXAMPLES = """
+ctxledger ingest session.jsonl
+ctxledger ingest ~/.claude/projects/*/*.jsonl
+my-agent | ctxledger ingest - --session refactor-auth
+ctxledger ingest --follow session.jsonl     # until ctrl-c
+"""
+STDIN = "-"
+INTERRUPTED = 130
+
+
+@command(EXAMPLES)
+@click.argument("files", nargs=-1, metavar="[FILE or -]...")
+@click.option(
+    "--session", metavar="NAME", default="", help="Name for the (first) session of the input."
+)
+@click.option(
+    "--format", "form", metavar="FORMAT", default="", help="Default: told from the contents."
+)
+@click.option("--follow", "is_followed", is_flag=True, help="Go on with one file as it grows.")
+@click.option(
+    "--again", "is_again", is_flag=True, help="As a new source, even if its bytes are known."
+)
+@click.pass_obj
+def ingest(
+    context: Context,
+    files: tuple[str, ...],
+    session: str,
+    form: str,
+    is_followed: bool,
+    is_again: bool,
+) -> None:
+    """Take in what an agent recorded: files, or a pipe with `-`.
+
+    What is known already is not added again. Records that cannot be read are kept aside and named
+    (exit 1); the rest goes on.
+    """
+    files = check(files, session, context.db_path, is_followed=is_followed)
+    ledger = context.ledger("write")
+    options = {"session": session, "format_name": form}
+    if is_followed:
+        reports = [follow(context, ledger, files[0], **options)]
+    elif files[0] == STDIN:
+        reports = [pipe(context, ledger, **options)]
+    else:
+        reports = import_all(context, ledger, files, is_again=is_again, **options)
+    if context.out.is_json:
+        context.out.json(reports_json(ledger, reports))
+    print_report(ledger, reports, context.out)
+    if any(report.quarantined for report in reports) and not context.exit_code:
+        context.found()
+
+
+def check(
+    files: tuple[str, ...], session: str, ledger: Path, *, is_followed: bool
+) -> tuple[str, ...]:
+    """Arguments that fit together.
+
+    Raises:
+        BadInput: they do not.
+    """
+    import sys
+
+    if not files:
+        if sys.stdin.isatty():
+            raise BadInput("Nothing to take in.", "Name files, or pipe into `ctxledger ingest -`.")
+        files = (STDIN,)
+    if STDIN in files and (len(files) > 1 or is_followed):
+        raise BadInput("`-` stands alone.", "A pipe is followed anyway; take files in apart.")
+    if is_followed and len(files) > 1:
+        raise BadInput("--follow takes one file.", "Start one `ctxledger ingest` for each.")
+    if session and len(files) > 1:
+        raise BadInput("--session names one session.", "Take the files in one by one.")
+    for name in files:
+        if Path(name).exists() and ledger.exists() and ledger.samefile(name):
+            raise BadInput(f"{name} is the ledger itself.", "Name a recording.")
+        if name != STDIN and Path(name).is_dir():
+            raise BadInput(f"{name} is a folder.", f"Name its files: `ctxledger ingest {name}/*`.")
+    return files
+
+
+def import_all(
+    context: Context,
+    ledger: Ledger,
+    files: Sequence[str],
+    *,
+    session: str,
+    format_name: str,
+    is_again: bool,
+) -> list[Report]:
+    """Take in files in order; one that cannot be used stops nothing but ends with its error."""
+    from ctxledger.ledger import LedgerError
+
+    reports: list[Report] = []
+    failed: BadInput | None = None
+    for name in files:
+        try:
+            report = import_file(
+                ledger, name, session=session, format_name=format_name, is_again=is_again
+            )
+        except BadInput as error:
+            if len(files) == 1:
+                raise
+            context.out.fail(error.message, error.hint)
+            failed = error
+            continue
+        except LedgerError:
+            if reports and not context.out.is_json:
+                print_report(ledger, reports, context.out)
+            raise
+        reports.append(report)
+    if failed is not None:
+        context.exit_code = failed.exit_code
+    return reports
+
+
+def pipe(context: Context, ledger: Ledger, *, session: str, format_name: str) -> Report:
+    """Read stdin as it comes, to its end or a signal (exit 130)."""
+    import sys
+
+    from ctxledger.ledger.record.pipe import read_pipe
+
+    from ..stopping import stop_on_signals
+
+    with stop_on_signals() as stop:
+        report = read_pipe(
+            ledger, sys.stdin.fileno(), stop, session=session, format_name=format_name
+        )
+        context.exit_code = INTERRUPTED if stop.is_set else 0
+    return report
+
+
+def follow(
+    context: Context, ledger: Ledger, name: str, *, session: str, format_name: str
+) -> Report:
+    """Read a file as it grows, until a signal."""
+    from ctxledger.ledger.record.follow import follow_file
+
+    from ..stopping import stop_on_signals
+
+    with stop_on_signals() as stop:
+        context.out.note(f"Following {name}; ctrl-c ends it.")
+        return follow_file(
+            ledger,
+            Path(name),
+            stop,
+            on_news=context.out.note,
+            session=session,
+            format_name=format_name,
+        )

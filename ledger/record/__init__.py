@@ -1,0 +1,1 @@
+"""Live recording: a pipe, a growing file."""

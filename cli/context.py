@@ -115,8 +115,13 @@ class Context:
 
     @staticmethod
     def is_file(reference: str) -> bool:
-        """True when a SESSION argument names an existing file."""
-        return bool(reference) and Path(reference).exists()
+        """True when a SESSION argument names an existing file, a pipe, or stdin (`-`).
+
+        A folder counts only when it is written as a path: `src` may be a session.
+        """
+        path = Path(reference)
+        is_other_folder = "/" not in reference and path.is_dir()
+        return reference == "-" or (bool(reference) and path.exists() and not is_other_folder)
 
     def reading(self, reference: str) -> Session:
         """The session that a SESSION argument means, to read.

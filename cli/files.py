@@ -5,15 +5,19 @@ Knows nothing about commands.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from ctxledger.ledger import BadInput, Ledger, Session
 from ctxledger.ledger.content import label
-from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.importing import HEAD_BYTES, open_pipe
+from ctxledger.ledger.ingest import Report
 
 from .output import Output
+from .progress import import_shown
 
 NAMED_MAX = 3
+STDIN = "-"
 DATABASE_START = b"SQLite format 3\0"
 
 
@@ -27,7 +31,7 @@ def session_of_file(ledger: Ledger, path: Path, out: Output) -> Session:
         raise BadInput(
             f"{path} is a database, not a recording.", f"Name a ledger with --db: `--db {path}`."
         )
-    report = import_file(ledger, path)
+    report = read_stream(ledger, path) if is_stream(path) else import_shown(ledger, str(path), out)
     counts = sorted(report.sessions.values(), key=lambda count: -count.new_events)
     if not counts:
         raise BadInput(
@@ -47,6 +51,27 @@ def session_of_file(ledger: Ledger, path: Path, out: Output) -> Session:
             f" For the others ({named}): `ctxledger ingest {path}`."
         )
     return ledger.find(label(main))
+
+
+def is_stream(path: Path) -> bool:
+    """Whether it is `-` or a pipe of the shell, which can be read only once."""
+    return str(path) == STDIN or path.is_fifo() or path.is_char_device()
+
+
+def read_stream(ledger: Ledger, path: Path) -> Report:
+    """Read stdin or a pipe to its end.
+
+    Raises:
+        BadInput, UnknownFormat: nothing comes, or it has no format we know.
+    """
+    if str(path) == STDIN:
+        data = sys.stdin.buffer.read()
+    else:
+        with path.open("rb") as file:
+            data = file.read()
+    reader = open_pipe(ledger, data[:HEAD_BYTES], name=f"({path})")
+    reader.push(data)
+    return reader.finish()
 
 
 def is_database(path: Path) -> bool:

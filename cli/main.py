@@ -10,7 +10,7 @@ How to add a command (conventions of this folder):
    -h, --db, --json, --color, -q and --no-pager to it; `@session_argument` and `@at_option` are
    there too. Below them stands `@click.pass_obj`, which gives the `Context`:
 
-       EXAMPLES = "ctxledger log                 # the newest session\\n..."
+       EXAMPLES = "ctxledger log                 # the newest session"
 
        @command(EXAMPLES)
        @session_argument

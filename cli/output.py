@@ -55,6 +55,7 @@ class Output:
         self._width_cells = width_cells
         self._held: list[str] | None = None
         self._pager: Pager | None = None
+        self._late: list[str] = []
 
     # -- what stdout is -----------------------------------------------------------------------
 
@@ -123,11 +124,19 @@ class Output:
     def note(self, text: str) -> None:
         """Say something that -q silences."""
         if not self.is_quiet:
-            _to_stderr(text)
+            self._say(text)
 
     def warn(self, text: str) -> None:
         """Say something that must be said."""
-        _to_stderr(f"ctxledger: {text}")
+        self._say(f"ctxledger: {text}")
+
+    def _say(self, text: str) -> None:
+        """Behind what was printed before; while a pager has the screen, when it has ended."""
+        if self._pager is not None:
+            self._late.append(text)
+            return
+        self.flush()
+        _to_stderr(text)
 
     def fail(self, message: str, hint: str) -> None:
         """Say why nothing was done, and what to do next."""
@@ -171,6 +180,9 @@ class Output:
             if self._pager is not None:
                 pager, self._pager = self._pager, None
                 pager.close()
+            late, self._late = self._late, []
+            for text in late:
+                _to_stderr(text)
         except OSError:
             if not is_failed:
                 raise

@@ -10,7 +10,7 @@ from ctxledger.ledger.window import diff
 
 
 def moves(session: Session, version: int) -> str:
-    """`57 items out, 1 in`, from the windows before and after; "no change" when they are equal."""
+    """`57 items out, 1 in`, from the windows before and after; says so when they are equal."""
     before = session.store.window(session.id, version - 1)
     after = session.store.window(session.id, version)
     change = diff(before, after)
@@ -25,7 +25,7 @@ def moves(session: Session, version: int) -> str:
         if entries
     ]
     if not parts:
-        return "no change"
+        return "nothing in this window changed"
     count, _, words = parts[0].partition(" ")
     noun = "item" if count == "1" else "items"
     return ", ".join([f"{count} {noun} {words}", *parts[1:]])

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 from textual.binding import Binding, BindingType
 
-Place = Literal["list", "sessions", "session", "item", "diff", "search", "rollback", "app"]
+Place = Literal["list", "sessions", "session", "item", "diff", "search", "rollback", "goto", "app"]
 PLACE_NAMES: dict[Place, str] = {
     "app": "Everywhere",
     "list": "In every list",
@@ -21,6 +21,7 @@ PLACE_NAMES: dict[Place, str] = {
     "diff": "Difference",
     "search": "Search",
     "rollback": "Roll back",
+    "goto": "Go to",
 }
 
 
@@ -127,6 +128,8 @@ ACTIONS: tuple[Action, ...] = (
     _do("rollback.yes", "y", "yes", "Yes, append it", "Append the roll-back; nothing is deleted",
         footer=True, palette=False),
     _do("rollback.no", "n", "no", "No", "Leave everything as it is", footer=True, palette=False),
+    _do("goto.cancel", "escape", "cancel", "Cancel", "Stay where you are", shown="esc",
+        palette=False),
 )  # fmt: skip
 
 

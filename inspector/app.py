@@ -20,6 +20,7 @@ from ctxledger.ledger.errors import LedgerError
 from ctxledger.ledger.plaintext import plain
 
 from .actions import ACTIONS, bindings
+from .answers import SessionOverview
 from .background import Background
 from .feed import Feed
 from .lines import count_of
@@ -114,13 +115,7 @@ class InspectorApp(App[None]):
         except LedgerError as error:
             self.say(error)
             return
-        self.state = open_session(
-            self.state,
-            session=found.id,
-            name=found.name,
-            head=found.head,
-            compactions=found.compactions,
-        )
+        self.state = _opened(self.state, found)
         if not any(isinstance(screen, SessionScreen) for screen in self.screen_stack):
             self.push_screen(SessionScreen())
 
@@ -128,20 +123,12 @@ class InspectorApp(App[None]):
         """Select a version of a session, opened first if it is another; gives its id, 0 = none."""
         try:
             session = self.feed.find(session_name)
+            found = self.feed.overview(session)
         except LedgerError as error:
             self.say(error)
             return 0
         if session != self.state.session:
-            hits, query = self.state.hits, self.state.query
-            found = self.feed.overview(session)
-            opened = open_session(
-                self.state,
-                session=found.id,
-                name=found.name,
-                head=found.head,
-                compactions=found.compactions,
-            )
-            self.state = with_hits(opened, query, hits)
+            self.state = _opened(self.state, found)
         self.state = select(self.state, version)
         return session
 
@@ -229,3 +216,9 @@ class InspectorApp(App[None]):
             self.tell(f"The file cannot be written: {error.strerror or error}.", "error")
             return
         self.tell(f"Written: {path}")
+
+
+def _opened(state: ViewState, found: SessionOverview) -> ViewState:
+    return open_session(
+        state, session=found.id, name=found.name, head=found.head, compactions=found.compactions
+    )

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from ctxledger.ledger import Ledger, Session
 from ctxledger.ledger.blocks import load_block
@@ -22,8 +21,9 @@ from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of, type_of
 from ctxledger.ledger.rolling_back import RollbackPlan, plan_rollback, undone_versions
 from ctxledger.ledger.store import StoredEvent
 from ctxledger.ledger.views import ViewEntry, WindowView
-from ctxledger.ledger.window import Entry, split_id
+from ctxledger.ledger.window import Entry, WindowBuilder, split_id
 
+from .answers import ItemPicture, Provenance, SessionLine, SessionOverview
 from .describe import TimelineRow, damaged_row, first_words, row_of
 
 if TYPE_CHECKING:
@@ -33,71 +33,6 @@ PREVIEW_BYTES_MAX = 256 * 1024
 """Larger contents are not read for a row of the timeline; the row says how large they are."""
 SEARCH_HITS_MAX = 200
 LEAVING_TYPES = ("window_compacted", "items_evicted", "rolled_back", "window_rewritten")
-
-
-class SessionLine(Struct, frozen=True, kw_only=True):
-    """A session as the list shows it; zero and "" = not known."""
-
-    id: int
-    name: str
-    title: str = ""
-    format: str = ""
-    model: str = ""
-    relation: str = ""
-    version: int = 0
-    calls: int = 0
-    compactions: int = 0
-    reported_tokens: int = 0
-    limit_tokens: int = 0
-    last_at_ms: int | None = None
-
-
-class SessionOverview(Struct, frozen=True, kw_only=True):
-    """What the screens must know of a session to begin with."""
-
-    id: int
-    name: str
-    head: int
-    compactions: tuple[int, ...]
-
-
-class Provenance(Struct, frozen=True, kw_only=True):
-    """Where an item came from."""
-
-    version: int
-    event: str
-    """Type of the event that introduced it."""
-    actor: str
-    at_ms: int | None
-    source: str = ""
-    """Name of the file or pipe; "" when it was recorded through the API."""
-    source_format: str = ""
-    offset: int = 0
-    length: int = 0
-
-
-class ItemPicture(Struct, frozen=True, kw_only=True):
-    """One item in full."""
-
-    item: str
-    block: Block
-    """The raw contents."""
-    shown: ViewEntry | None
-    """How the window at `at` shows it; None = not in that window."""
-    at: int
-    tokens: int
-    tokens_method: str
-    message: str
-    role: str
-    origin: Provenance
-    is_in_head: bool
-    left_at: tuple[int, str] = (0, "")
-    """Version and words (`c1`, `rewrite at 60`) of what took it out last; (0, "") = nothing."""
-
-    @property
-    def raw(self) -> str:
-        """Its words exactly as recorded, for copying."""
-        return readable(self.block)
 
 
 class Feed:
@@ -314,9 +249,16 @@ class Feed:
         handle = self.handle_at(session, version)
         return handle if handle[:1] in ("c", "e", "r") and handle[1:].isdigit() else ""
 
-    def first_lines(self, session: int, items: Sequence[str]) -> list[ViewEntry]:
-        """Items with contents and tokens, whatever window they are in."""
-        return list(self._session(session).view_entries([Entry(item) for item in items]))
+    def planned_entries(
+        self, session: int, plan: RollbackPlan, shown_max: int
+    ) -> tuple[tuple[ViewEntry, ...], tuple[ViewEntry, ...]]:
+        """The first entries that would come back, as they would stand, and that would leave."""
+        handle = self._session(session)
+        builder = WindowBuilder(handle.structure(plan.base_version).entries)
+        removed = [builder.entries[key] for key in plan.removed[:shown_max]]
+        builder.apply(plan.delta)
+        restored = [builder.entries[key] for key in plan.restored[:shown_max]]
+        return handle.view_entries(restored), handle.view_entries(removed)
 
 
 def _with_text(block: StoredBlock, body: bytes) -> Block:

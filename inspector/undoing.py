@@ -17,13 +17,15 @@ from .widgets.rollback_lines import SHOWN_MAX, RollbackPreview
 def preview_rollback(feed: Feed, session: int, handles: Sequence[str], to: str) -> RollbackPreview:
     """Plan it; nothing is written. Raises BadInput, UnknownReference."""
     plan = feed.plan(session, handles, to)
+    restored, removed = feed.planned_entries(session, plan, SHOWN_MAX)
+    named = tuple(feed.handle_at(session, version) for version in plan.undid)
     return RollbackPreview(
         name=feed.overview(session).name,
-        handles=tuple(handles),
+        handles=named,
         to=to,
         plan=plan,
-        restored=tuple(feed.first_lines(session, plan.restored[:SHOWN_MAX])),
-        removed=tuple(feed.first_lines(session, plan.removed[:SHOWN_MAX])),
+        restored=restored,
+        removed=removed,
         tokens_method=feed.tokens_method,
     )
 

@@ -2,24 +2,30 @@
 
     from ctxledger.ledger import Ledger
 
-Nothing heavy is imported here: no tokenizer, no SDK, no terminal library.
+Names are loaded when first used, so that importing this costs nothing.
 """
 
 from __future__ import annotations
 
-from .errors import (
-    BadInput,
-    ConflictError,
-    CorruptLedger,
-    ForeignLedger,
-    LedgerBusy,
-    LedgerError,
-    StorageFailed,
-    UnknownFormat,
-    UnknownReference,
-)
-from .ledger import Ledger
-from .session import Session
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .errors import (
+        BadInput,
+        ConflictError,
+        CorruptLedger,
+        ForeignLedger,
+        LedgerBusy,
+        LedgerError,
+        StorageFailed,
+        UnknownFormat,
+        UnknownReference,
+    )
+    from .ledger import Ledger
+    from .session import Session
+
+_PLACES = {"Ledger": ".ledger", "Session": ".session"}
 
 __all__ = [
     "BadInput",
@@ -34,3 +40,9 @@ __all__ = [
     "UnknownFormat",
     "UnknownReference",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PLACES.get(name, ".errors"), __name__), name)

@@ -17,7 +17,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -234,10 +234,9 @@ class Connection:
         finally:
             self.in_transaction = False
         if self._written_bytes > CHECKPOINT_BYTES and self.path != MEMORY:
-            try:
+            # What was committed stays acknowledged; tried again after the next commit.
+            with suppress(LedgerBusy, StorageFailed):
                 self.checkpoint()
-            except (LedgerBusy, StorageFailed):
-                pass  # committed all the same; tried again after the next commit
 
     def _begin(self, wait_s: float) -> None:
         """BEGIN IMMEDIATE, tried again and again until `wait_s` is over."""

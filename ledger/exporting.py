@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from .content import block_value, from_json, tool_value
-from .drafts import Usage
 from .events import (
     AnyEvent,
     CallCompleted,
     ItemsEvicted,
+    ItemsReinjected,
     MessageAppended,
     MessageExtended,
     ModelCalled,
@@ -28,20 +28,20 @@ from .events import (
     WindowCompacted,
     WindowRewritten,
 )
+from .export_lines import Line, call_line, call_name, note_line, opening_line, result_line
 from .export_names import ExportNames
 from .session import Session
 from .store import StoredEvent
 from .views import load_contents, load_items
 from .window import Entry, WindowBuilder, keys_of
 
-Line = dict[str, Any]
-
 
 def native_lines(session: Session, to: int | None = None) -> Iterator[tuple[int, list[Line]]]:
     """(version, its lines) for each event up to `to`; [] for events that have none.
 
     Postcondition: taken in again, the window after a version's last line shows the same blocks
-    of the same roles in the same order as the window at that version.
+    of the same roles in the same order as the window at that version (marks of form apart: what
+    was put back by hand may come as a message).
     """
     writer = _Writer(session)
     for stored in session.events(to=to):
@@ -72,36 +72,30 @@ class _Writer:
         event = stored.event
         match event:
             case SessionOpened():
-                return [self._opening(event)] if stored.position == stored.session else []
+                line = opening_line(event, self._session.name, self._text)
+                return [line] if stored.version == 1 else []
             case MessageAppended() | MessageExtended():
                 return [self._message(stored, message) for message in event.messages]
             case SystemSet() | ToolsSet():
                 self._names.feed(stored.version, event)
                 return self._fixed(before, after)
             case ModelCalled():
-                return [self._call(event)]
+                return [call_line(event, self._text)]
             case CallCompleted():
-                return [self._result(stored, event)]
+                call = self._call_of(event, stored.version)
+                return [result_line(event, call, self._text)]
             case StateNoted():
-                return [self._note(event)]
+                return [note_line(event, self._text)]
             case PhaseChanged():
                 return [{"type": "phase", "name": self._text(event.name)}]
             case WindowCompacted() if event.brief and event.sources:
                 return self._compaction(stored, event, before, after)
-            case ItemsEvicted() if before != after:
-                return self._between(stored, before, after)
+            case ItemsReinjected() if not event.messages:
+                return self._reinjection(stored, event, before, after)
             case _:
                 return self._between(stored, before, after) if before != after else []
 
     # -- lines of single events ---------------------------------------------------------------
-
-    def _opening(self, event: SessionOpened) -> Line:
-        line: Line = {"type": "session", "name": self._session.name, "coverage": event.coverage}
-        line |= {"title": self._text(event.title), "model": event.model}
-        line |= {"folder": self._text(event.folder), "branch": self._text(event.branch)}
-        if event.limit_tokens:
-            line["limit"] = event.limit_tokens
-        return {name: value for name, value in line.items() if value}
 
     def _message(self, stored: StoredEvent, message: StoredMessage) -> Line:
         line: Line = {"type": "message"}
@@ -143,41 +137,13 @@ class _Writer:
                 lines.append({"type": "system", "content": content})
         return lines
 
-    def _call(self, event: ModelCalled) -> Line:
-        line: Line = {"type": "call", "call": event.call or f"call{event.number}"}
-        if event.model:
-            line["model"] = event.model
-        if event.params is not None:
-            line["params"] = from_json(self._text(event.params))
-        return line | ({"retry": True} if event.is_retry else {})
-
-    def _result(self, stored: StoredEvent, event: CallCompleted) -> Line:
-        call = ""
-        if event.called:
-            called = self._session.store.read_one(self._session.id, event.called).event
-            assert isinstance(called, ModelCalled), "BUG: a completion of no call"
-            call = called.call or f"call{called.number}"
-        line: Line = {"type": "result", "call": call or f"unknown-{stored.version}"}
-        line["outcome"] = event.outcome
-        if event.stop_reason:
-            line["stop_reason"] = event.stop_reason
-        if event.usage is not None:
-            line["usage"] = _usage(event.usage)
-            if event.iterations:
-                line["usage"]["iterations"] = [_usage(part) for part in event.iterations]
-        if event.latency_ms is not None:
-            line["latency_ms"] = event.latency_ms
-        if event.error is not None:
-            line["error"] = self._text(event.error)
-        if event.edits is not None:
-            line["edits"] = from_json(self._text(event.edits))
-        return line
-
-    def _note(self, event: StateNoted) -> Line:
-        line: Line = {"type": "note", "kind": event.kind, "text": self._text(event.text)}
-        line |= {"status": event.status, "source": self._text(event.source_text)}
-        line = {name: value for name, value in line.items() if value}
-        return line | ({"pin": True} if event.is_pinned else {})
+    def _call_of(self, event: CallCompleted, version: int) -> str:
+        """Name of the call that came back; made up when it is not on record."""
+        if not event.called:
+            return f"unknown-{version}"
+        called = self._session.store.read_one(self._session.id, event.called).event
+        assert isinstance(called, ModelCalled), "BUG: a completion of no call"
+        return call_name(called)
 
     # -- windows ------------------------------------------------------------------------------
 
@@ -211,6 +177,18 @@ class _Writer:
         left = [entry for entry in before[first:] if entry.key not in set(gone)]
         now = [*before[:first], *brief, *left]
         return [line, *self._between(stored, now, after)]
+
+    def _reinjection(
+        self, stored: StoredEvent, event: ItemsReinjected, before: list[Entry], after: list[Entry]
+    ) -> list[Line]:
+        names = [self._names.name(item) for item in event.items]
+        behind = event.delta.insert[0][0] if event.delta.insert else ""
+        place = self._names.name(behind) if behind else ""
+        if None in names or place is None:
+            return self._between(stored, before, after)
+        line: Line = {"type": "reinject", "items": names, "after": place}
+        line["reason"] = self._text(event.reason)
+        return [{name: value for name, value in line.items() if value}]
 
     def _between(self, stored: StoredEvent, before: list[Entry], after: list[Entry]) -> list[Line]:
         """Lines that turn one window into another, for events without a line of their own."""
@@ -248,7 +226,8 @@ class _Writer:
                 parts.append({"message": message, "first": index, "count": 1})
         line: Line = {"type": "rewrite", "parts": parts, "cause": "restore"}
         if isinstance(event, WindowRewritten):
-            line |= {"cause": event.cause, "inferred": event.is_inferred}
+            line["cause"] = event.cause
+            line |= {"inferred": True} if event.is_inferred else {}
             line |= {"evidence": self._text(event.evidence)} if event.evidence is not None else {}
         return line
 
@@ -282,14 +261,3 @@ class _Writer:
 
     def _text(self, key: bytes | None) -> str:
         return "" if key is None else self._bodies.get(key).decode("utf-8", "surrogatepass")
-
-
-def _usage(usage: Usage) -> Line:
-    value = {
-        "type": usage.kind or None,
-        "input_tokens": usage.input_tokens,
-        "cache_read_input_tokens": usage.cache_read_tokens,
-        "cache_creation_input_tokens": usage.cache_write_tokens,
-        "output_tokens": usage.output_tokens,
-    }
-    return {name: n for name, n in value.items() if n is not None}

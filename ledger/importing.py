@@ -6,15 +6,16 @@ Knows nothing about terminals.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from .chain import content_digest
 from .errors import BadInput, StorageFailed
 from .formats.detect import detect, is_line_based, make_fold
-from .ingest import Report, SourceReader, match_source
+from .ingest import Report, SourceReader
 from .ledger import Ledger
-from .sources import Source, SourceOptions
+from .sources import Source, SourceOptions, Sources
 
 READ_BYTES = 1024 * 1024
 HEAD_BYTES = 256 * 1024
@@ -86,6 +87,18 @@ class FileSource:
         self._file.close()
 
 
+def refuse_own_file(ledger: Ledger, path: Path) -> None:
+    """To be asked before a path is opened: closing a file of the ledger drops SQLite's locks.
+
+    Raises:
+        BadInput: it is the ledger itself, or its log.
+    """
+    for suffix in ("", "-wal", "-shm"):
+        own = Path(f"{ledger.db.path}{suffix}")
+        if own.exists() and path.exists() and own.samefile(path):
+            raise BadInput(f"{path} is the ledger itself.", "Give the path of a recording.")
+
+
 def import_file(
     ledger: Ledger,
     path: str | Path,
@@ -105,6 +118,7 @@ def import_file(
         BadInput: it cannot be read, or `session` has no letters.
         UnknownFormat: it is no format we know.
     """
+    refuse_own_file(ledger, Path(path))
     file = FileSource(Path(path))
     try:
         reader = open_reader(
@@ -127,7 +141,7 @@ def open_reader(
 ) -> SourceReader:
     """A reader placed behind what the ledger knows of the file."""
     head = file.read(0, HEAD_BYTES)
-    name = str(file.path)
+    name = _storable(str(file.path))
     format_name = format_name or detect(head, name)
     source: Source | None = None
     found = ""
@@ -167,12 +181,46 @@ def open_reader(
     return reader
 
 
+def match_source(
+    sources: Sources, head: bytes, read: Callable[[int, int], bytes], size: int
+) -> tuple[Source | None, str]:
+    """Find the stored source that a file continues.
+
+    Args:
+        head: the bytes of the file's first record.
+        read: gives (offset, length) of the file.
+        size: bytes of the file.
+
+    Returns:
+        (source, "") when the file begins with all of it; (source, "shrunk") when the file is a
+        shorter state of it; (None, "changed") when only their first records are equal;
+        (None, "") when it is new.
+    """
+    candidates = sources.with_head(head)
+    for source in candidates:
+        if source.length <= size and all(
+            content_digest(read(offset, length)) == digest
+            for offset, length, digest in sources.digests(source.id)
+        ):
+            return source, ""
+    for source in candidates:
+        if source.length > size and sources.read_range(source.id, 0, size) == read(0, size):
+            return source, "shrunk"
+    return None, "changed" if candidates else ""
+
+
 def is_whole_document(format_name: str, head: bytes) -> bool:
     """True when the whole input is one record (a cassette, a stream of server events)."""
     return format_name == "anthropic" and not is_line_based(head)
 
 
+def _storable(name: str) -> str:
+    """A file name as text that can be stored: what is not UTF-8 in it shows as `?`."""
+    return name.encode("utf-8", "replace").decode()
+
+
 def _options(session: str, stem: str) -> SourceOptions:
+    session, stem = _storable(session), _storable(stem)
     return SourceOptions(default_session=session or stem or "session", given_session=session)
 
 

@@ -3,6 +3,8 @@
 A fold keeps nothing on disk. When a source goes on, its stored bytes are fed again without
 writing, which puts splitter and fold exactly where they were; so cutting a source anywhere and
 going on later gives the same events as one import. Knows nothing about terminals.
+
+One file because all of it works on the state of one reading: what waits, what was seen.
 """
 
 from __future__ import annotations
@@ -79,12 +81,14 @@ class SourceReader:
         is_same_text: bool = False,
         is_whole: bool = False,
     ) -> None:
-        """Args:
-        source: the known source that goes on, None for a new one.
-        make: gives a fresh splitter and fold of the format.
-        is_same_text: records without ids that another source holds for the same session are
-            the same records (a rewritten file); otherwise only ids make records equal.
-        is_whole: the whole input is one record, not lines.
+        """Place a reader behind what is known.
+
+        Args:
+            source: the known source that goes on, None for a new one.
+            make: gives a fresh splitter and fold of the format.
+            is_same_text: records without ids that another source holds for the same session are
+                the same records (a rewritten file); otherwise only ids make records equal.
+            is_whole: the whole input is one record, not lines.
         """
         self._store = store
         self._sources = Sources(store.db)
@@ -257,6 +261,7 @@ class SourceReader:
             self._writer.write(OpenSession(session=draft.session, format=self._fold.name))
 
     def _count(self, session: str) -> SessionCount:
+        session = label(session)
         count = self.report.sessions.get(session)
         if count is None:
             count = self.report.sessions[session] = SessionCount(session, self._fold.name)
@@ -305,31 +310,3 @@ class SourceReader:
         if first is digest:
             return ""
         return "same" if first == digest else "other"
-
-
-def match_source(
-    sources: Sources, head: bytes, read: Callable[[int, int], bytes], size: int
-) -> tuple[Source | None, str]:
-    """Find the stored source that a file continues.
-
-    Args:
-        head: the bytes of the file's first record.
-        read: gives (offset, length) of the file.
-        size: bytes of the file.
-
-    Returns:
-        (source, "") when the file begins with all of it; (source, "shrunk") when the file is a
-        shorter state of it; (None, "changed") when only their first records are equal;
-        (None, "") when it is new.
-    """
-    candidates = sources.with_head(head)
-    for source in candidates:
-        if source.length <= size and all(
-            content_digest(read(offset, length)) == digest
-            for offset, length, digest in sources.digests(source.id)
-        ):
-            return source, ""
-    for source in candidates:
-        if source.length > size and sources.read_range(source.id, 0, size) == read(0, size):
-            return source, "shrunk"
-    return None, "changed" if candidates else ""

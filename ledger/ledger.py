@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Literal
 
 from .connection import MEMORY, Connection
+from .content import label
 from .counting import TokenCache
 from .drafts import OpenSession
 from .errors import BadInput, LedgerError, UnknownReference
@@ -125,7 +126,7 @@ class Ledger:
         Args:
             concurrent: append behind whatever others wrote in between, instead of a conflict.
         """
-        session = self.store.session_id(name)
+        session = self.store.session_id(label(name))
         if session is None:
             draft = OpenSession(
                 session=name,
@@ -148,10 +149,12 @@ class Ledger:
         Raises:
             UnknownReference: none or several; `nearest` are the candidates.
         """
-        exact = self.store.session_id(reference)
+        exact = self.store.session_id(label(reference))
         if exact is not None:
             return Session(self, exact)
         names = self.store.session_names()
+        if reference == "@" and names:
+            return Session(self, self.store.last_written())
         try:
             return Session(self, resolve_session(names, {}, reference))
         except UnknownReference:

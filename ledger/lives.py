@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 BRIEFS_MAX = 1000
 """Compactions followed from an item to the brief that stands for it now."""
+NEXT_CALL_EVENTS = 200
+"""How far behind a compaction its next call is looked for."""
 
 
 class Life(Struct, frozen=True):
@@ -220,8 +222,9 @@ def _from_to(event: WindowCompacted, reported: int | None) -> str:
 
 
 def _reported_after(session: Session, version: int) -> int | None:
-    """Context size of the first call after a version that reported one."""
-    for stored in session.events(after=version, types=("call_completed",)):
+    """Context size of the first call soon after a version that reported one."""
+    to = version + NEXT_CALL_EVENTS
+    for stored in session.events(after=version, to=to, types=("call_completed",)):
         event = stored.event
         if isinstance(event, CallCompleted) and event.called > version:
             reported = event.usage.context_tokens if event.usage is not None else 0

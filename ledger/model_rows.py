@@ -22,7 +22,7 @@ from .window import split_id
 from .words import for_index, words_of
 
 BATCH_EVENTS = 500
-BATCH_BYTES = 2 * 1024 * 1024
+BATCH_BYTES = 512 * 1024
 """Contents put into one transaction (one body may be larger)."""
 
 

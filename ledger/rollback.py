@@ -20,13 +20,15 @@ TRACKED_TYPES = (
     "rolled_back",
 )
 """Changes that `undone_after` follows; appended messages are not among them."""
+Change = tuple[int, str, AnyEvent]
+"""(version, actor, event)."""
 
 
-def undone_after(changes: Iterable[tuple[int, str, AnyEvent]]) -> set[int]:
+def undone_after(changes: Iterable[Change]) -> set[int]:
     """Versions of changes whose effect is undone in the window at the end.
 
     Args:
-        changes: (version, actor, event) of the `TRACKED_TYPES`, oldest first.
+        changes: those of the `TRACKED_TYPES`, oldest first.
     """
     undone: set[int] = set()
     seen: list[tuple[int, str]] = []
@@ -39,8 +41,8 @@ def undone_after(changes: Iterable[tuple[int, str, AnyEvent]]) -> set[int]:
             later = {v for v, _ in seen if v > event.to}
             undone = _state_at(states, event.to) | later
         elif isinstance(event, RolledBack):
-            for other in event.undid:
-                undone = undone ^ flips.get(other, set()) ^ {other}
+            for other in sorted(event.undid, reverse=True):
+                undone = undone ^ (flips.get(other, set()) | {other})
         elif isinstance(event, WindowRewritten) and event.cause == "restore" and first_local:
             local = {v for v, by in seen if v >= first_local and by == OPERATOR}
             undone = _state_at(states, first_local - 1) | local

@@ -13,7 +13,7 @@ from msgspec import Struct
 from .errors import BadInput
 from .events import WINDOW_TYPES, Delta, RolledBack, WindowCompacted
 from .references import find_change, handle_of
-from .rollback import TRACKED_TYPES, undo_change, undone_after, verbatim
+from .rollback import TRACKED_TYPES, Change, undo_change, undone_after, verbatim
 from .session_state import OPERATOR
 from .store import StoredEvent
 from .window import Entry, WindowBuilder, delta_between, split_id
@@ -42,12 +42,16 @@ def undone_versions(session: Session) -> set[int]:
 
     By roll-backs that stand, or because an observed agent went on with its own window.
     """
-    store = session.store
-    if not store.marks(session.id, "rolled_back"):
+    if not session.store.marks(session.id, "rolled_back"):
         return set()
+    return undone_after(_changes(session))
+
+
+def _changes(session: Session) -> list[Change]:
+    store = session.store
     changes = [stored for name in TRACKED_TYPES for stored in store.marks(session.id, name)]
     changes.sort(key=lambda stored: stored.version)
-    return undone_after((stored.version, stored.actor, stored.event) for stored in changes)
+    return [(stored.version, stored.actor, stored.event) for stored in changes]
 
 
 def compactions(session: Session) -> list[tuple[StoredEvent, bool]]:
@@ -90,6 +94,11 @@ def plan_rollback(
             "That would change nothing: what it took away is not missing now.",
             "If a later change took it, undo that one too; see `ctxledger log`.",
         )
+    known = set(now)
+    tokens: dict[Entry, int] = {}
+    for entries in (now, [e for e in after if e not in known]):
+        shown = session.view_entries(entries)
+        tokens.update((e, view.tokens) for e, view in zip(entries, shown, strict=True))
     limit = session.opened.limit_tokens or None
     return RollbackPlan(
         undid=tuple(sorted(versions)),
@@ -98,8 +107,8 @@ def plan_rollback(
         delta=delta_between(now, after),
         restored=tuple(e.key for e in after if e.key in restored),
         removed=tuple(e.key for e in now if e.key not in new_keys),
-        tokens_before=sum(e.tokens for e in session.view_entries(now)),
-        tokens_after=sum(e.tokens for e in session.view_entries(after)),
+        tokens_before=sum(tokens[e] for e in now),
+        tokens_after=sum(tokens[e] for e in after),
         limit=limit,
         is_raw=is_raw,
     )
@@ -130,14 +139,7 @@ def apply_rollback(session: Session, plan: RollbackPlan, *, reason: str = "") ->
 def _versions_to_undo(session: Session, handles: Sequence[str]) -> list[int]:
     """Versions, newest first."""
     if handles:
-        found = {_version_of(session, handle) for handle in handles}
-        already = found & undone_versions(session)
-        if already:
-            raise BadInput(
-                f"Version {min(already)} is undone already.",
-                "See `ctxledger log --type rollback`; undo that roll-back to bring it back.",
-            )
-        return sorted(found, reverse=True)
+        return _not_undone(session, {_version_of(session, handle) for handle in handles})
     in_force = [stored.version for stored, is_in_force in compactions(session) if is_in_force]
     if not in_force:
         raise BadInput(
@@ -145,6 +147,20 @@ def _versions_to_undo(session: Session, handles: Sequence[str]) -> list[int]:
             "Name what to undo (c1, e2, r1), or restore a version with --to REF.",
         )
     return in_force[-1:]
+
+
+def _not_undone(session: Session, versions: set[int]) -> list[int]:
+    """The versions, newest first. Raises BadInput if one is undone, or would be by a newer one."""
+    newest_first = sorted(versions, reverse=True)
+    changes = _changes(session)
+    for count, version in enumerate(newest_first):
+        undoing = RolledBack(number=0, undid=tuple(newest_first[:count]), delta=Delta())
+        if version in undone_after([*changes, (2**62, OPERATOR, undoing)]):
+            raise BadInput(
+                f"Version {version} is undone already.",
+                "See `ctxledger log --type rollback`; undo that roll-back to bring it back.",
+            )
+    return newest_first
 
 
 def _version_of(session: Session, handle: str) -> int:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .blocks import keys_in, load_block
-from .content import Block, Origin, block_from, digest_of, from_json
+from .content import Block, Origin, block_from, digest_of, from_json, to_text
 from .drafts import AppendMessage
 from .errors import BadInput, ConflictError
 from .events import (
@@ -80,6 +80,9 @@ class Session:
     ) -> int:
         """Append one message `{"role", "content"}` (a string or Anthropic blocks).
 
+        In a session that was recorded from another agent it is a change of ours, as a roll-back
+        is: when more of that agent's records arrive, its own window comes back first.
+
         Returns:
             The session's version after it.
 
@@ -109,7 +112,7 @@ class Session:
             actor=role,
         )
         with self.writing():
-            self.ledger.writer.write(draft)
+            self.ledger.writer.write(draft, is_local=True)
         return self.version
 
     @contextmanager
@@ -308,8 +311,8 @@ class Session:
                 "Requests are recorded only by formats with exact coverage.",
             )
         bodies = self.store.bodies
-        params = bodies.get(event.params).decode() if event.params is not None else ""
-        marks = bodies.get(event.marks).decode() if event.marks is not None else ""
+        params = to_text(bodies.get(event.params)) if event.params is not None else ""
+        marks = to_text(bodies.get(event.marks)) if event.marks is not None else ""
         body = render_recorded(self.placed(self.store.window(self.id, version)), params, marks)
         assert digest_of(body) == event.digest, "BUG: a recorded call renders differently"
         return body
@@ -337,7 +340,7 @@ class Session:
         if found is None or not isinstance(found[0].event, ModelCalled):
             return ""
         key = found[0].event.params
-        return "" if key is None else self.store.bodies.get(key).decode()
+        return "" if key is None else to_text(self.store.bodies.get(key))
 
     def model_at(self, version: int) -> str:
         """The model of the newest call up to a version, else the session's."""

@@ -140,16 +140,16 @@ class Sources:
         )
 
     def _select(self, clause: str, values: Sequence[object]) -> Iterator[Source]:
-        for row in self._db.rows(
+        for source, name, kind, format_name, length, packed in self._db.rows(
             f"SELECT id, name, kind, format, length, options FROM sources {clause}", values
         ):
             try:
-                options = msgspec.json.decode(row[5], type=SourceOptions)
+                options = msgspec.json.decode(packed, type=SourceOptions)
             except (msgspec.DecodeError, TypeError) as error:
                 raise CorruptLedger(
-                    f"Source {row[0]} has unreadable options: {error}.", "Run `ctxledger verify`."
+                    f"Source {source} has unreadable options: {error}.", "Run `ctxledger verify`."
                 ) from error
-            yield Source(*row[:5], options)
+            yield Source(source, name, kind, format_name, length, options)
 
     def append(self, source: int, at: int, data: bytes, rows: Sequence[RecordRow]) -> None:
         """Keep the bytes of some records behind offset `at` (the source's length so far)."""
@@ -254,14 +254,14 @@ class Sources:
 
     def rows(self, source: int) -> Iterator[RecordRow]:
         """All records of a source, in order."""
-        for row in self._db.rows(
+        for offset, length, key, digest, kind, session, version, events in self._db.rows(
             "SELECT offset, length, key, digest, kind, session, version, events FROM records"
             " WHERE source = ? ORDER BY offset",
             (source,),
         ):
-            if row[4] not in range(len(KINDS)):
-                raise _damaged(source, row[0])
-            yield RecordRow(*row[:4], KINDS[row[4]], *row[5:])
+            if kind not in range(len(KINDS)):
+                raise _damaged(source, offset)
+            yield RecordRow(offset, length, key, digest, KINDS[kind], session, version, events)
 
     def with_key(self, key: bytes) -> list[tuple[int, int | None, bytes, str]]:
         """(source, session, digest, kind) of records with this key."""

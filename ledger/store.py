@@ -24,7 +24,7 @@ from .events import (
     encode,
     type_of,
 )
-from .migrations import CACHES, MARK_TYPES_SQL, migrate, statements
+from .migrations import CACHE_TABLES, CACHES, MARK_TYPES_SQL, migrate, statements
 from .window import (
     PROJECTOR_VERSION,
     Entry,
@@ -97,12 +97,15 @@ class Store:
 
     def _ensure_names(self) -> None:
         """Make lost cache tables anew, and the names of sessions, which appending needs."""
-        lost = self.db.row("SELECT count(*) FROM sqlite_master WHERE name = 'session_rows'")
-        if lost == (0,) or (
+        found = {name for (name,) in self.db.rows("SELECT name FROM sqlite_master")}
+        is_lost = not found.issuperset(CACHE_TABLES)
+        if is_lost or (
             self.db.row("SELECT 1 FROM session_rows LIMIT 1") is None
             and self.db.row("SELECT 1 FROM events LIMIT 1") is not None
         ):
             with self.transaction():
+                for name in CACHE_TABLES if is_lost else ():  # they only answer together
+                    self.db.execute(f"DROP TABLE IF EXISTS {name}")
                 for statement in statements(CACHES):
                     self.db.execute(statement)
                 self.rebuild_names()
@@ -147,6 +150,17 @@ class Store:
     def session_names(self) -> list[tuple[int, str]]:
         """(id, name) of all sessions, oldest first."""
         return [(i, n) for i, n in self.db.rows("SELECT id, name FROM session_rows ORDER BY id")]
+
+    def last_written(self) -> int:
+        """The session that the newest event belongs to.
+
+        Raises:
+            UnknownReference: the ledger is empty.
+        """
+        row = self.db.row("SELECT session FROM events ORDER BY position DESC LIMIT 1")
+        if row is None:
+            raise UnknownReference("The ledger has no sessions.", "See `ctxledger ingest --help`.")
+        return int(row[0])
 
     def head_version(self, session: int) -> int:
         """The last version of a session."""

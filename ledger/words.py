@@ -16,6 +16,8 @@ from msgspec import Struct
 from .content import from_json
 
 SNIPPET_CHARS = 120
+PREFIX_CHARS_MIN = 4
+"""Shorter beginnings fit so many words that reading everything is faster."""
 BEFORE_CHARS = 40
 """Text shown before the first match in a snippet."""
 
@@ -136,17 +138,24 @@ def is_match(terms: Sequence[Term], text: str) -> bool:
 
 
 def phrase_within(text: str) -> Term | None:
-    """What of a piece of text the index can be asked for, its cut-off first word left out.
+    """What of a piece of text the index can be asked for: its words that are not cut off.
 
-    None when nothing is left: then only reading everything finds it.
+    Of one word alone, its beginning if that is not too common. None when nothing is left: then
+    only reading everything finds it.
     """
     if not text.isascii() and re.search("[\u0300-\u036f]", text):
         return None  # a letter and its accent apart: the index joins them, cutting would not
-    first = _WORD.search(text)
-    if first is None:
+    words = list(_WORD.finditer(text))
+    if words and words[0].start() == 0 and not _CJK.match(text):
+        del words[0]
+    if not words:
         return None
-    cut = 0 if first.start() > 0 or _CJK.match(text) else first.end()
-    return Term(text[cut:], is_prefix=True) if has_words(text[cut:]) else None
+    first, last = words[0], words[-1]
+    if last.end() < len(text) or _CJK.match(last[0][-1]):
+        return Term(text[first.start() :])
+    if len(words) > 1:
+        return Term(text[first.start() : words[-2].end()])
+    return Term(last[0], is_prefix=True) if len(last[0]) >= PREFIX_CHARS_MIN else None
 
 
 def find_pattern(terms: Sequence[Term]) -> re.Pattern[str]:

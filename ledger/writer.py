@@ -14,7 +14,7 @@ from msgspec import Struct
 from .content import label, to_bytes
 from .decisions import decide
 from .drafts import AnyDraft, OpenSession, QuarantineRecord
-from .errors import UnknownReference
+from .errors import BadInput, UnknownReference
 from .events import AnyEvent, RecordQuarantined, RolledBack, SessionOpened
 from .indexes import NameIndex
 from .session_state import OPERATOR, SessionState, changes_window, restore_agent_window
@@ -65,11 +65,14 @@ class Writer:
         """The state at the head, read again if another writer was faster."""
         return self._opened(session).state
 
-    def write(self, draft: AnyDraft, place: Place | None = None) -> Written:
+    def write(
+        self, draft: AnyDraft, place: Place | None = None, *, is_local: bool = False
+    ) -> Written:
         """Append what a draft amounts to.
 
         Args:
             place: where its record is kept; quarantine drafts need it.
+            is_local: done through us: it goes on from our window, not from an observed agent's.
 
         Raises:
             UnknownReference: it names a session, message or item that does not exist.
@@ -83,18 +86,20 @@ class Writer:
         actor = "agent" if draft.actor == OPERATOR else label(draft.actor)
         if isinstance(draft, QuarantineRecord):
             assert place is not None, "BUG: a quarantined record without a place"
-            event = RecordQuarantined(
+            quarantined = RecordQuarantined(
                 source=place.source,
                 offset=place.offset,
                 length=place.length,
                 reason=label(draft.reason),
                 at_ms=draft.at_ms,
             )
-            return self.append(session, [event], "importer")
+            return self.append(session, [quarantined], "importer")
         opened = self._opened(session)
         first = opened.state.version + 1
         events: list[AnyEvent] = []
-        if opened.is_observed and changes_window(draft):
+        if is_local and opened.is_observed:
+            actor = OPERATOR
+        elif opened.is_observed and changes_window(draft):
             restored = restore_agent_window(opened.state)
             if restored is not None:
                 events.extend(self.append(session, [restored], actor).events)
@@ -120,6 +125,8 @@ class Writer:
 
     def _open_session(self, draft: OpenSession) -> Written:
         name = label(draft.session)
+        if not name:
+            raise BadInput("A session needs a name.", "Give it one, such as refactor-auth.")
         known = self._store.session_id(name)
         if known is not None:
             return Written(known, 0, ())
@@ -140,7 +147,7 @@ class Writer:
             name=name,
             format=label(draft.format),
             coverage=draft.coverage,
-            title=body(draft.title),
+            title=body(draft.title or (draft.session if name != draft.session else "")),
             model=label(draft.model),
             limit_tokens=draft.limit_tokens,
             limit_source="user" if draft.limit_tokens else "",

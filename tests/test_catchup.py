@@ -12,85 +12,30 @@ import pytest
 
 from ctxledger.ledger import Ledger, catchup, model_rows
 from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.catchup import catch_up, rebuild
-from ctxledger.ledger.content import Block
+from ctxledger.ledger.catchup import catch_up
 from ctxledger.ledger.drafts import OpenSession
 from ctxledger.ledger.effects import is_visible
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.read_models import ALONE, LATE, MAIN, TABLES, Models
+from ctxledger.ledger.read_models import ALONE, LATE, MAIN
 from ctxledger.ledger.searching import search
 from ctxledger.ledger.touching import MOVED, shows_own_words
 
+from .model_content import Content, content_of, first_reading, write_told
 from .story import Story, open_ledger
 
-FIXTURE = Path(__file__).parent / "fixtures" / "claude-code-interrupts.jsonl"
-Content = dict[str, list[tuple[object, ...]]]
 
-
-def content_of(ledger: Ledger, models: Models) -> Content:
-    """All rows of the read models; of the full text each word with its places."""
-    db = ledger.db
-    content: Content = {
-        "rows": sorted(db.rows(f"SELECT id, name, opened, data FROM {models.rows}")),
-        "uses": sorted(db.rows(f"SELECT * FROM {models.uses}")),
-        "touches": sorted(db.rows(f"SELECT * FROM {models.touches}")),
-        "words": [],
-    }
-    for table, name in models.search:
-        schema = table.split(".")[0]
-        db.execute("DROP TABLE IF EXISTS temp.words")
-        db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab({schema}, {name}, instance)")
-        content["words"] += db.rows("SELECT term, doc, offset FROM temp.words")
-        db.execute("DROP TABLE temp.words")
-    content["words"].sort()
-    assert len(set(content["words"])) == len(content["words"]), "a body was indexed twice"
-    return content
-
-
-def tell(ledger: Ledger) -> Story:
-    """A session in which everything happens to items that can."""
-    story = Story(ledger)
-    first = story.say("Refactor auth. Never touch production.", message="m-1")
-    second = story.say("Working on it. 数据库回滚", role="assistant", message="m-2")
-    result = story.put(
-        Block(type="tool_result", text="x" * 3000, origin="tool"),
-        Block(type="text", text="and a late note", origin="human"),
-        message="m-3",
-    )
-    story.evict(result, "[old result]")
-    story.evict(second)
-    story.reinject(second)
-    story.reinject(result)
-    story.call("call-1", 900)
-    story.compact("They want auth refactored.", keep=("m-3",))
-    story.say("Go on.", message="m-9")
-    story.session.rollback("c1")
-    story.rewind("m-1", "m-9")
-    story.rewind("m-9", "m-1", "m-2")
-    story.compact("Everything again.")
-    fork = Story(ledger, "fork", relation="fork", parent="story", parent_message="m-2")
-    fork.evict(first, "[gone]")
-    fork.say("x" * 3000)
-    return story
+class Killed(Exception):
+    """Stands for the end of the process."""
 
 
 @pytest.fixture
 def told(tmp_path: Path) -> Path:
-    path = tmp_path / "ledger.db"
-    with open_ledger(path) as ledger:
-        tell(ledger)
-        import_file(ledger, FIXTURE)
-    return path
+    return write_told(tmp_path)
 
 
 @pytest.fixture
 def expected(told: Path, tmp_path: Path) -> Content:
-    """What a first reading of a copy gives."""
-    copy = tmp_path / "copy.db"
-    with open_ledger(told) as ledger:
-        ledger.db.execute("VACUUM INTO ?", (str(copy),))
-    with open_ledger(copy) as ledger:
-        return content_of(ledger, catch_up(ledger.store))
+    return first_reading(told, tmp_path)
 
 
 def check_touches(ledger: Ledger) -> int:
@@ -172,10 +117,6 @@ def test_reading_after_each_event_gives_the_same(
             monkeypatch.setattr(model_rows, "BATCH_EVENTS", 1)
             catch_up(ledger.store)
         assert content_of(ledger, MAIN) == expected
-
-
-class Killed(Exception):
-    """Stands for the end of the process."""
 
 
 @pytest.mark.parametrize("step", ["clear", "move_watermark"])
@@ -313,106 +254,3 @@ def test_inside_a_transaction_its_own_events_are_seen_and_forgotten_with_it(told
         assert "later" not in {row.name for row in session_rows(ledger.store)}
         Story(ledger, "other").say("a zebra")
         assert search(ledger, "zebra")[0].session == "other"
-
-
-@pytest.mark.parametrize("mode", ["write", "read"])
-@pytest.mark.parametrize("name", [t for t in TABLES if t != "session_rows"])
-def test_a_lost_table_is_made_anew(told: Path, expected: Content, name: str, mode: str) -> None:
-    with open_ledger(told) as ledger:
-        catch_up(ledger.store)
-        ledger.db.execute(f"DROP TABLE {name}")
-    with open_ledger(told, mode) as ledger:
-        assert content_of(ledger, catch_up(ledger.store)) == expected
-
-
-DAMAGES = (
-    "DROP TABLE search_config",
-    "DROP TABLE search_data",
-    "DELETE FROM search_data",
-    "DELETE FROM search_config",
-    "UPDATE search_data SET block = x'ffffffffffff'",
-    "DROP TABLE search_docsize",
-)
-
-
-@pytest.mark.parametrize("mode", ["write", "read"])
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_index_is_never_the_end_of_searching(told: Path, damage: str, mode: str) -> None:
-    with open_ledger(told) as ledger:
-        expected = [(hit.session, hit.item) for hit in search(ledger, "auth")]
-        assert len(expected) >= 2
-        ledger.db.execute(damage)
-    with open_ledger(told, mode) as ledger:
-        assert [(hit.session, hit.item) for hit in search(ledger, "auth")] == expected
-        assert [(hit.session, hit.item) for hit in search(ledger, "auth")] == expected
-    with open_ledger(told) as ledger:
-        rebuild(ledger.store)
-        assert catch_up(ledger.store) == MAIN
-        assert [(hit.session, hit.item) for hit in search(ledger, "auth")] == expected
-
-
-def digests(ledger: Ledger) -> dict[tuple[int, int], str]:
-    """The window of each session at each version."""
-    return {
-        (session, version): ledger.store.window(session, version).digest()
-        for session, _ in ledger.store.session_names()
-        for version in range(1, ledger.store.head_version(session) + 1)
-    }
-
-
-def snapshots(ledger: Ledger) -> list[tuple[object, ...]]:
-    return list(ledger.db.rows("SELECT session, version FROM snapshots ORDER BY 1, 2"))
-
-
-def check_rebuild(ledger: Ledger) -> None:
-    windows, saved = digests(ledger), snapshots(ledger)
-    content = content_of(ledger, catch_up(ledger.store))
-    names = ledger.store.session_names()
-    assert rebuild(ledger.store) == ledger.store.head().size
-    assert digests(ledger) == windows
-    assert snapshots(ledger) == saved
-    assert content_of(ledger, MAIN) == content
-    assert ledger.store.session_names() == names
-
-
-def test_everything_is_equal_after_rebuild(told: Path) -> None:
-    with open_ledger(told) as ledger:
-        story = Story(ledger, "long")
-        for number in range(150):
-            story.say(f"message {number}")
-        assert len(snapshots(ledger)) >= 3
-        check_rebuild(ledger)
-
-
-def test_recordings_are_equal_after_rebuild(recordings: Path) -> None:
-    ledger = open_ledger()
-    for name in ("auto-compaction", "rewind"):
-        import_file(ledger, recordings / "claude-code" / f"{name}.jsonl")
-    ledger.find(session_rows(ledger.store)[0].name).rollback("c1")
-    check_rebuild(ledger)
-
-
-def test_rebuild_that_is_killed_leaves_everything_as_it_was(
-    told: Path, expected: Content, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def dies(*_: object) -> None:
-        raise Killed
-
-    with open_ledger(told) as ledger:
-        catch_up(ledger.store)
-        with monkeypatch.context() as patch:
-            patch.setattr(catchup, "_rebuild_snapshots", dies)
-            with pytest.raises(Killed):
-                rebuild(ledger.store)
-        assert content_of(ledger, MAIN) == expected
-
-
-def test_rebuild_forgets_rows_of_a_changed_program(
-    told: Path, expected: Content, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with open_ledger(told) as ledger:
-        with monkeypatch.context() as patch:
-            patch.setattr("ctxledger.ledger.read_models.MODEL", "read models 0")
-            patch.setattr(model_rows, "words_of", lambda *_, **__: "other words")
-            catch_up(ledger.store)
-        assert content_of(ledger, catch_up(ledger.store)) == expected

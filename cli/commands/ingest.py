@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from ctxledger.ledger import BadInput, Ledger
-from ctxledger.ledger.importing import import_file
 
 from ..context import Context
+from ..files import STDIN, is_stream
 from ..import_report import print_report, reports_json
 from ..options import command
+from ..progress import import_shown
 
 if TYPE_CHECKING:
     from ctxledger.ledger.ingest import Report
@@ -24,7 +25,6 @@ ctxledger ingest ~/.claude/projects/*/*.jsonl
 my-agent | ctxledger ingest - --session refactor-auth
 ctxledger ingest --follow session.jsonl     # until ctrl-c
 """
-STDIN = "-"
 INTERRUPTED = 130
 
 
@@ -59,8 +59,8 @@ def ingest(
     options = {"session": session, "format_name": form}
     if is_followed:
         reports = [follow(context, ledger, files[0], **options)]
-    elif files[0] == STDIN:
-        reports = [pipe(context, ledger, **options)]
+    elif is_stream(Path(files[0])):
+        reports = [pipe(context, ledger, files[0], **options)]
     else:
         reports = import_all(context, ledger, files, is_again=is_again, **options)
     if context.out.is_json:
@@ -84,8 +84,8 @@ def check(
         if sys.stdin.isatty():
             raise BadInput("Nothing to take in.", "Name files, or pipe into `ctxledger ingest -`.")
         files = (STDIN,)
-    if STDIN in files and (len(files) > 1 or is_followed):
-        raise BadInput("`-` stands alone.", "A pipe is followed anyway; take files in apart.")
+    if any(is_stream(Path(name)) for name in files) and (len(files) > 1 or is_followed):
+        raise BadInput("A pipe stands alone.", "It is followed anyway; take files in apart.")
     if is_followed and len(files) > 1:
         raise BadInput("--follow takes one file.", "Start one `ctxledger ingest` for each.")
     if session and len(files) > 1:
@@ -114,8 +114,13 @@ def import_all(
     failed: BadInput | None = None
     for name in files:
         try:
-            report = import_file(
-                ledger, name, session=session, format_name=format_name, is_again=is_again
+            report = import_shown(
+                ledger,
+                name,
+                context.out,
+                session=session,
+                format_name=format_name,
+                is_again=is_again,
             )
         except BadInput as error:
             if len(files) == 1:
@@ -133,8 +138,9 @@ def import_all(
     return reports
 
 
-def pipe(context: Context, ledger: Ledger, *, session: str, format_name: str) -> Report:
-    """Read stdin as it comes, to its end or a signal (exit 130)."""
+def pipe(context: Context, ledger: Ledger, name: str, *, session: str, format_name: str) -> Report:
+    """Read stdin or a named pipe as it comes, to its end or a signal (exit 130)."""
+    import os
     import sys
 
     from ctxledger.ledger.record.pipe import read_pipe
@@ -142,9 +148,8 @@ def pipe(context: Context, ledger: Ledger, *, session: str, format_name: str) ->
     from ..stopping import stop_on_signals
 
     with stop_on_signals() as stop:
-        report = read_pipe(
-            ledger, sys.stdin.fileno(), stop, session=session, format_name=format_name
-        )
+        descriptor = sys.stdin.fileno() if name == STDIN else os.open(name, os.O_RDONLY)
+        report = read_pipe(ledger, descriptor, stop, session=session, format_name=format_name)
         context.exit_code = INTERRUPTED if stop.is_set else 0
     return report
 

@@ -35,13 +35,13 @@ def inspect(context: Context, session: str) -> None:
     if context.is_file(session):
         with tempfile.TemporaryDirectory(prefix="ctxledger-") as folder:
             path = str(Path(folder) / "ledger.db")
-            _run(path, _take_in(context, path, session))
+            _run(path, _take_in(context, path, session), can_write=False)
         return
     name = context.reading(session).name if session else ""
     context.ledger("auto")  # says what is missing, before the screen is taken
     path = str(context.db_path)
     context.close()
-    _run(path, name)
+    _run(path, name, can_write=True)
 
 
 def _take_in(context: Context, path: str, file: str) -> str:
@@ -54,7 +54,7 @@ def _take_in(context: Context, path: str, file: str) -> str:
         return session_of_file(ledger, Path(file), context.out).name
 
 
-def _run(path: str, session: str) -> None:
+def _run(path: str, session: str, *, can_write: bool) -> None:
     from ctxledger.inspector.app import InspectorApp
 
-    InspectorApp(path, session).run()
+    InspectorApp(path, session, can_write=can_write).run()

@@ -36,7 +36,7 @@ REARRANGING = frozenset(
 )
 COLUMNS = (
     Column("version", is_number=True),
-    Column("handle", width_min=7),
+    Column("handle", width_min=6),
     Column("UTC", width_min=8),
     Column("what", width_min=11),
     Column("", is_flexible=True),

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from textual import on
 from textual.app import ComposeResult
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from ctxledger.ledger.errors import LedgerError
 
+from ..actions import bindings
 from ..text import content
 
 
 class GotoScreen(ModalScreen[int | None]):
     """One line of input; wrong references are explained below it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = bindings("goto")
 
     def compose(self) -> ComposeResult:
         """Input and a line for what is wrong."""
@@ -35,3 +41,7 @@ class GotoScreen(ModalScreen[int | None]):
             self.query_one("#goto-problem", Static).update(content(f"{error.message} {error.hint}"))
             return
         self.dismiss(version)
+
+    def action_cancel(self) -> None:
+        """Stay where we are; bindings of the app do not reach a modal screen."""
+        self.dismiss(None)

@@ -14,7 +14,7 @@ from .ledger_screen import LedgerScreen
 WORDS = (
     "The timeline has one line an event. The window is what the model saw after the selected one.",
     "c1, e1, r1 are compactions, evictions and roll-backs; c1^ is the window just before c1.",
-    "unrecorded = reported by the provider minus counted by us: what is not on record, and our error.",
+    "unrecorded = reported by the provider minus counted by us: not on record, or counted wrong.",
     "t = tokens. Nothing is ever changed or deleted: a roll-back appends an event.",
 )
 
@@ -64,7 +64,10 @@ def _action_lines(action: Action, width: int) -> list[Line]:
         return [head]
     first, *others = wrapped(action.tooltip, room)
     blank = Span(" " * (KEYS_CELLS + DESCRIPTION_CELLS + 2))
-    return [(*head, Span(first[0].text, "muted")), *((blank, *line) for line in others)]
+    return [
+        (*head, Span(first[0].text, "muted")),
+        *((blank, Span(line[0].text, "muted")) for line in others),
+    ]
 
 
 class HelpScreen(LedgerScreen[None]):

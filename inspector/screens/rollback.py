@@ -21,7 +21,7 @@ from ..widgets.rollback_lines import RollbackPreview, command, done_lines, previ
 from .ledger_screen import LedgerScreen
 
 ASKS = "Append this roll-back?  y yes   n no"
-READ_ONLY = "Read-only: leave and start again without --read-only, or run the command above."
+READ_ONLY = "Read-only: nothing is written from here. n goes back."
 
 
 class RollbackScreen(LedgerScreen[None]):
@@ -56,7 +56,7 @@ class RollbackScreen(LedgerScreen[None]):
                 lambda feed: preview_rollback(feed, self._session, self._handles, self._to)
             )
         except LedgerError as error:
-            self._show([(Span(f"! {error.message}", "bad"),), (Span(error.hint),)], "n goes back")
+            self._show([(Span(f"! {error.message}", "bad"),), (Span(error.hint),)], "n goes back.")
             return
         self._preview = preview
         lines = preview_lines(preview, max(20, self.query_one(LineList).size.width - 2))
@@ -65,6 +65,7 @@ class RollbackScreen(LedgerScreen[None]):
     def _show(self, lines: list[Line], question: str) -> None:
         self.query_one(LineList).show(FixedLines(lines))
         self.query_one("#question", Static).update(content(question))
+        self.refresh_bindings()
 
     @work(exclusive=True, group="rollback")
     async def action_yes(self) -> None:
@@ -84,10 +85,15 @@ class RollbackScreen(LedgerScreen[None]):
                 (Span(error.hint),),
                 (Span("by hand  ", "muted"), Span(again)),
             ]
-            self._show(lines, "n goes back")
+            self._show(lines, "n goes back.")
             return
-        self._show(done_lines(preview.name, number, version), "Done. n goes back")
+        self._show(done_lines(preview.name, number, version), "Done. n goes back.")
         app.refresh_session()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """There is a yes only while there is a question."""
+        del parameters
+        return action != "yes" or (self._preview is not None and self.inspector.can_write)
 
     def action_no(self) -> None:
         """Leave everything as it is."""

@@ -13,7 +13,7 @@ from textual.widgets import Footer, Input
 from ctxledger.ledger.errors import LedgerError
 
 from ..actions import bindings
-from ..lines import FixedLines, Span
+from ..lines import FixedLines, Span, count_of
 from ..widgets.hit_lines import HitLines
 from ..widgets.line_list import LineList
 from ..widgets.path_line import PathLine
@@ -84,7 +84,7 @@ class SearchScreen(LedgerScreen[None]):
         self._lines = HitLines(found, with_session=self._session is None)
         hits.empty = "Nothing found in the raw history."
         hits.show(self._lines, cursor=0)
-        self.query_one(PathLine).show(self._session_name, f"search: {len(found)} hits")
+        self.query_one(PathLine).show(self._session_name, f"search: {count_of(len(found), 'hit')}")
         self.inspector.remember_hits(query, found)
 
     @on(LineList.Chosen)
@@ -95,6 +95,7 @@ class SearchScreen(LedgerScreen[None]):
         hit = self._lines.hits[event.index]
         session = self.inspector.go_to(hit.session, hit.version)
         if session:
+            self.inspector.remember_hits(self.query_one(Input).value, self._lines.hits)
             self.app.push_screen(ItemScreen(session, hit.session, hit.item, hit.version))
 
     def action_to_list(self) -> None:

@@ -12,7 +12,6 @@ from textual.widgets import Footer
 from ctxledger.ledger.errors import LedgerError
 
 from ..actions import bindings
-from ..feed import Feed
 from ..lines import FixedLines, Span
 from ..widgets.line_list import LineList
 from ..widgets.path_line import PathLine
@@ -53,7 +52,7 @@ class SessionsScreen(LedgerScreen[None]):
     async def reload(self) -> None:
         """Read the sessions beside the screen."""
         try:
-            sessions = await self.inspector.background.ask(Feed.sessions)
+            sessions = await self.inspector.background.ask(lambda feed: feed.sessions())
         except LedgerError as error:
             line = (Span(f"! {error.message} {error.hint}", "bad"),)
             self.query_one(LineList).show(FixedLines([line]))

@@ -7,7 +7,7 @@ import json
 from ctxledger.ledger.content import Block, from_json, is_result, readable
 from ctxledger.ledger.plaintext import plain
 
-from ..feed import ItemPicture
+from ..answers import ItemPicture
 from ..lines import Line, Span, Style, count_of, day_and_clock, left, number, size, wrapped
 from ..text import TextLines
 

@@ -57,7 +57,7 @@ def preview_lines(preview: RollbackPreview, width: int) -> list[Line]:
 
 def _names(preview: RollbackPreview) -> str:
     undid = ", ".join(str(version) for version in preview.plan.undid)
-    return f"{' '.join(preview.handles) or 'the last compaction in force'} (version {undid})"
+    return f"{' '.join(preview.handles)} (version {undid})"
 
 
 def _limit(plan: RollbackPlan) -> Line:
@@ -79,13 +79,18 @@ def _list(
             Span(f"{sign} {left(entry.item, 9)}", style),
             Span(left(entry.category, 10), "muted"),
             Span(right(number(entry.tokens), 8) + "  "),
-            Span(left(first_words(entry.block), max(0, width - 31))),
+            Span(left(_words(entry), max(0, width - 31))),
         )
         for entry in shown
     )
     if len(items) > len(shown):
         lines.append((Span(f"{sign} ... and {number(len(items) - len(shown))} more", "muted"),))
     return lines
+
+
+def _words(entry: ViewEntry) -> str:
+    form = "" if entry.form == "verbatim" else f"[{entry.form}] "
+    return form + first_words(entry.block)
 
 
 def done_lines(name: str, number_of_it: int, version: int) -> list[Line]:

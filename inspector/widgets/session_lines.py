@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..feed import SessionLine
+from ..answers import SessionLine
 from ..lines import Line, Span, count_of, day_and_clock, left, number, right
 
 WIDE_CELLS = 96

@@ -16,13 +16,18 @@ _CLOSERS = {b"{": b"}", b"[": b"]"}
 
 
 def value_of_prefix(text: bytes) -> Any:
-    """Read `text` up to its last comma and close what is open there; None if that is no JSON."""
+    """Read `text` up to where it is cut and close what is open there; None if that is no JSON.
+
+    A value cut inside a string is read as an empty string; else the text ends at its last comma.
+    """
     closers: list[bytes] = []
     end = 0
     closing = b""
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if mark.startswith(b'"') and (len(mark) == 1 or not mark.endswith(b'"')):
+            if text[: token.start()].rstrip().endswith(b":"):
+                end, closing = token.start(), b'""' + b"".join(reversed(closers))
             break
         if mark in _CLOSERS:
             closers.append(_CLOSERS[mark])

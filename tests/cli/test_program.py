@@ -16,7 +16,6 @@ from click.testing import CliRunner
 from ctxledger.cli import main as program
 from ctxledger.cli.context import Context
 from ctxledger.cli.main import COMMANDS, DEFECT_EXIT, TASKS, cli
-
 from ctxledger.ledger import ConflictError, CorruptLedger, StorageFailed
 
 FIXTURE = Path(__file__).parents[1] / "fixtures" / "claude-code-interrupts.jsonl"
@@ -66,7 +65,9 @@ def test_the_group_help_imports_no_command_and_no_ledger() -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(ran.stdout.split())
     assert "ctxledger.cli.main" in loaded
-    assert not any(name.startswith(("ctxledger.ledger", "ctxledger.cli.commands.")) for name in loaded)
+    assert not any(
+        name.startswith(("ctxledger.ledger", "ctxledger.cli.commands.")) for name in loaded
+    )
 
 
 def test_options_stand_before_or_after_the_command(run: Callable[..., object], db: Path) -> None:
@@ -172,7 +173,9 @@ def test_a_ledger_in_place_of_a_recording_is_named(run: Callable[..., object], d
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-@pytest.mark.parametrize("command", [("log", "-n", "0"), ("window", "--full"), ("window", "--json")])
+@pytest.mark.parametrize(
+    "command", [("log", "-n", "0"), ("window", "--full"), ("window", "--json")]
+)
 def test_any_encoding_of_the_terminal_will_do(
     tmp_path: Path, encoding: str, command: tuple[str, ...]
 ) -> None:
@@ -180,12 +183,16 @@ def test_any_encoding_of_the_terminal_will_do(
     (tmp_path / "words.jsonl").write_text(line + "\n")
     name, *options = command
     ran = in_process_of_its_own(
-        name, tmp_path / "words.jsonl", *options,
+        name,
+        tmp_path / "words.jsonl",
+        *options,
         environment={"PYTHONIOENCODING": encoding, "LC_ALL": "C"},
-    )  # fmt: skip
+    )
     assert (ran.returncode, ran.stderr) == (0, b"")
     ran.stdout.decode(encoding)
-    assert ("\u2588" in ran.stdout.decode(encoding)) == (encoding == "utf-8" and "--full" in command)
+    assert ("\u2588" in ran.stdout.decode(encoding)) == (
+        encoding == "utf-8" and "--full" in command
+    )
 
 
 def test_every_command_is_a_command_of_its_name() -> None:

@@ -11,7 +11,6 @@ import os
 import signal
 import sqlite3
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -129,8 +128,10 @@ QUERIES = (
     "SELECT * FROM events ORDER BY position",
     "SELECT id, key, salt, size, lookup, unpacked(data) FROM bodies ORDER BY id",
     "SELECT * FROM sources ORDER BY id",
-    "SELECT source, offset, length, records, digest, rows, unpacked(data) FROM chunks"
-    " ORDER BY source, offset",
+    (
+        "SELECT source, offset, length, records, digest, rows, unpacked(data) FROM chunks"
+        " ORDER BY source, offset"
+    ),
     "SELECT * FROM records ORDER BY source, offset",
     "SELECT session, version FROM events ORDER BY session, version",
     "SELECT key FROM bodies ORDER BY key",
@@ -262,47 +263,3 @@ def in_child(work: Callable[[], object]) -> Any:
     """Run a function in a child that then ends without closing anything, and give its result."""
     with child(lambda _send: work()) as started:
         return started.result()
-
-
-def append_until_killed(path: Path, name: str, send: Callable[[object], None]) -> None:
-    """Append for ever and say the version of each message after it is stored."""
-    ledger = Ledger.open(path)
-    session = ledger.session(name, concurrent=True)
-    for number in count():
-        text = f"{os.getpid()} {number} " + "x" * (number * 37 % 3000)
-        send([say(session, text), text])
-
-
-def kill_writers(path: Path, kills: int, writers: int, delay_s: Callable[[], float]) -> int:
-    """Kill writers at random moments; after each kill everything acknowledged must be there.
-
-    Returns:
-        How many events were acknowledged.
-    """
-    acked: dict[int, str] = {}
-    for round_number in range(kills):
-        group = [Child(lambda send: append_until_killed(path, "work", send)) for _ in range(writers)]
-        try:
-            group[0].next()
-            time.sleep(delay_s())
-        finally:
-            for member in group:
-                os.kill(member.pid, signal.SIGKILL)
-        for member in group:
-            acked.update(dict(member.rest()))
-            member.join()
-        with Ledger.open(path) as ledger:
-            session = ledger.session("work")
-            version = session.version
-            assert not set(acked) - set(range(1, version + 1))
-            assert say(session, "after the kill") == version + 1
-            if round_number % 10 == 9 or round_number == kills - 1:
-                assert verify(ledger.store).ok
-                assert_holds(session, acked)
-    return len(acked)
-
-
-def assert_holds(session: Session, acked: dict[int, str]) -> None:
-    shown = {entry.item: entry.block.text for entry in session.window().entries}
-    for version, text in acked.items():
-        assert shown[f"{version}.0"] == text

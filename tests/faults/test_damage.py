@@ -6,9 +6,12 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from ctxledger.ledger import Ledger, LedgerError
+
+from ctxledger.ledger import CorruptLedger, Ledger, LedgerError
 from ctxledger.ledger.chain import Head
+from ctxledger.ledger.codec import pack
 from ctxledger.ledger.integrity import Verification, verify
+from ctxledger.ledger.sources import RecordRow
 
 from .harness import (
     checked,
@@ -226,3 +229,33 @@ def test_a_damaged_snapshot_never_hides_the_window(tmp_path: Path) -> None:
             assert ledger.db.execute("UPDATE snapshots SET data = x'0203'").rowcount
         assert [e.block.text for e in session.window().entries] == shown
         assert not verify(ledger.store).ok
+
+
+def test_changed_contents_are_never_shown(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    make_ledger(path, None)
+    with open_ledger(path) as ledger, ledger.store.transaction():
+        ledger.db.execute("DROP TRIGGER bodies_only_redacted")
+        forged = pack(b"never touch production")
+        ledger.db.execute("UPDATE bodies SET data = ? WHERE salt IS NOT NULL", (forged,))
+    with open_ledger(path, "read") as ledger:
+        session = ledger.session("work")
+        shown = [entry.block.text for entry in session.window().entries]
+        assert len(shown) > 5
+        assert not any("production" in text for text in shown)
+        with pytest.raises(CorruptLedger, match="were changed"):
+            session.item_block("2.0")
+
+
+def test_a_damaged_frame_is_not_packed_again_as_if_it_were_whole(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    make_ledger(path)
+    with open_ledger(path) as ledger:
+        (source,) = ledger.sources.all()
+        with ledger.store.transaction():
+            ledger.db.execute("UPDATE chunks SET data = ?", (pack(b"other bytes"),))
+        row = RecordRow(source.length, 1, b"k", b"d", "outside")
+        with pytest.raises(CorruptLedger, match="is damaged at byte 0"), ledger.store.transaction():
+            ledger.sources.append(source.id, source.length, b"x", [row])
+        with pytest.raises(CorruptLedger, match="is damaged at byte 0"):
+            list(ledger.sources.read(source.id))

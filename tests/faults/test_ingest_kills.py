@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+
 from ctxledger.ledger import Ledger, ingest
 from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.integrity import verify
@@ -110,7 +111,7 @@ def kill_imports(folder: Path, kills: int, whole: list[object], seed: int = 7) -
             with Ledger.open(path) as ledger:
                 assert verify(ledger.store).problems == ()
                 count = ledger.store.head().size
-            partial += 0 < count
+            partial += count > 0
         with open_ledger(path) as ledger:
             import_file(ledger, RECORDING)
         assert facts(path) == whole

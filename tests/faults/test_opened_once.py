@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.integrity import verify

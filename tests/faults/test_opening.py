@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import sqlite3
 import stat
@@ -12,15 +11,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from ctxledger.ledger import (
     BadInput,
     CorruptLedger,
     ForeignLedger,
     Ledger,
     LedgerError,
-    StorageFailed,
 )
 from ctxledger.ledger.connection import APPLICATION_ID, SCHEMA_VERSION
+from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.integrity import verify
 
 from .harness import RECORDING, child, in_child, make_ledger, open_ledger, say
@@ -113,7 +113,7 @@ def test_files_are_private_under_a_generous_umask(tmp_path: Path) -> None:
         ledger = open_ledger(path)
         say(ledger.session("s"), "secret")
         for suffix in ("", "-wal", "-shm"):
-            assert stat.S_IMODE(os.stat(f"{path}{suffix}").st_mode) == 0o600
+            assert stat.S_IMODE(Path(f"{path}{suffix}").stat().st_mode) == 0o600
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         ledger.close()
     finally:
@@ -204,66 +204,26 @@ def test_a_ledger_one_may_not_read_gives_one_line(shared_folder: Path) -> None:
         assert "\n" not in outcome[1]
 
 
-def fill_to_the_limit(path: Path, spare_bytes: int) -> list[object]:
-    """Append until files may not grow further, then with more room again."""
-    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ledger = Ledger.open(path)
-    session = ledger.session("work")
-    say(session, "the log exists now")
-    size = max(os.stat(f"{path}{suffix}").st_size for suffix in ("", "-wal"))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size + spare_bytes, hard))
-    acked = session.version
-    refused = []
-    for number in range(1000):
-        try:
-            acked = say(session, f"{number} " + "y" * (number * 97 % 2500))
-        except LedgerError as error:
-            refused.append([type(error).__name__, error.exit_code, error.message])
-            break
-    readable = len(session.window().entries)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
-    resumed = say(session, "room again")
-    proof = verify(ledger.store)
-    ledger.close()
-    return [acked, refused, readable, resumed, proof.ok]
-
-
-@pytest.mark.parametrize("spare_bytes", [0, 1000, 5000, 9000, 20_000, 33_000, 70_001])
-def test_a_full_disk_refuses_keeps_and_resumes(tmp_path: Path, spare_bytes: int) -> None:
+def test_the_ledger_does_not_take_itself_in(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    make_ledger(path, None)
-    acked, refused, readable, resumed, is_ok = in_child(
-        lambda: fill_to_the_limit(path, spare_bytes)
-    )
-    ((name, code, message),) = refused
-    assert (name, code) == ("StorageFailed", 5)
-    assert str(path) in message
-    assert readable
-    assert resumed == acked + 1
-    assert is_ok
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    with open_ledger(path) as ledger:
+        say(ledger.session("s"), "x")
+        for own in (path, Path(f"{path}-wal"), link):
+            with pytest.raises(BadInput, match="the ledger itself"):
+                import_file(ledger, own)
 
 
-def test_a_checkpoint_that_finds_no_room_does_not_undo_what_was_acknowledged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "ledger.db"
-    make_ledger(path, None)
-    ledger = Ledger.open(path)
-    session = ledger.session("work")
-    version = say(session, "in the log")
-    monkeypatch.setattr("ctxledger.ledger.connection.CHECKPOINT_BYTES", 0)
-
-    def full() -> None:
-        raise StorageFailed("The disk is full.", "Free some.")
-
-    monkeypatch.setattr(ledger.db, "checkpoint", full)
-    assert say(session, "acknowledged") == version + 1
-    assert say(session, "and this") == version + 2
-    monkeypatch.undo()
-    ledger.close()
-    with open_ledger(path, "read") as reopened:
-        assert verify(reopened.store).ok
-        assert reopened.session("work").version == version + 2
+def test_a_recording_whose_name_is_no_utf8_is_taken_in(tmp_path: Path) -> None:
+    recording = Path(os.fsdecode(os.fsencode(tmp_path) + b"/re\xffcording.jsonl"))
+    shutil.copy(RECORDING, recording)
+    with open_ledger() as ledger:
+        report = import_file(ledger, recording)
+        assert report.new_records > 0
+        assert import_file(ledger, recording).new_records == 0
+        (source,) = ledger.sources.all()
+        assert source.name.endswith("re?cording.jsonl")
 
 
 def test_a_forked_child_may_not_use_the_parents_ledger(tmp_path: Path) -> None:

@@ -6,14 +6,17 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
 import pytest
+
 from ctxledger.ledger import ConflictError, Ledger, LedgerBusy
 from ctxledger.ledger.integrity import verify
 
-from .harness import child, kill_writers, make_ledger, open_ledger, say
+from .harness import child, make_ledger, open_ledger, say
+from .killing import kill_writers
 
 Send = Callable[[object], None]
 
@@ -73,8 +76,7 @@ def append_some(path: Path, count: int, *, is_concurrent: bool) -> list[int]:
     while len(versions) < count:
         try:
             versions.append(say(session, f"{os.getpid()} {len(versions)}"))
-        except ConflictError as error:
-            assert error.actual > error.expected
+        except ConflictError:
             session.refresh()
     ledger.close()
     return versions
@@ -84,13 +86,9 @@ def append_some(path: Path, count: int, *, is_concurrent: bool) -> list[int]:
 def test_four_processes_append_fifty_each_without_gaps(path: Path, *, is_concurrent: bool) -> None:
     with Ledger.open(path) as ledger:
         before = ledger.session("work").version
-    from contextlib import ExitStack
-
     with ExitStack() as stack:
         group = [
-            stack.enter_context(
-                child(lambda _: append_some(path, 50, is_concurrent=is_concurrent))
-            )
+            stack.enter_context(child(lambda _: append_some(path, 50, is_concurrent=is_concurrent)))
             for _ in range(4)
         ]
         given = sorted(version for member in group for version in member.result())
@@ -133,7 +131,10 @@ def write_many(path: Path, count: int, send: Send) -> None:
 
 
 def test_a_reader_sees_one_consistent_state_while_others_write(path: Path) -> None:
-    with child(lambda send: write_many(path, 300, send)) as writer, open_ledger(path, "read") as led:
+    with (
+        child(lambda send: write_many(path, 300, send)) as writer,
+        open_ledger(path, "read") as led,
+    ):
         assert writer.next() == "ready"
         session = led.session("work")
         seen = []

@@ -162,7 +162,8 @@ def test_a_first_record_larger_than_the_head_is_recognised() -> None:
 
 def test_the_value_of_a_prefix_is_what_is_whole_in_it() -> None:
     text = b'{"a": [1, {"b": "x,}", "c": "never ends, '
-    assert value_of_prefix(text) == {"a": [1, {"b": "x,}"}]}
+    assert value_of_prefix(text) == {"a": [1, {"b": "x,}", "c": ""}]}
+    assert value_of_prefix(b'{"a": 1, "key cut') == {"a": 1}
     assert value_of_prefix(b"}") is None
     assert value_of_prefix(b"plain text") is None
 
@@ -228,3 +229,10 @@ def test_every_recording_is_recognised(recordings: Path) -> None:
             assert answer == folder
         else:
             assert ("none of the" if path.suffix == ".md" else NOT_YET[folder]) in answer
+
+
+def test_a_first_line_longer_than_what_is_looked_at() -> None:
+    native = b'{"role": "user", "content": "' + b"x" * 300_000
+    blocks = b'{"role": "user", "content": [{"type": "text", "text": "' + b"x\\n" * 100_000
+    assert detect(native, "a.jsonl") == "native"
+    assert detect(blocks, "a.jsonl") == "native"

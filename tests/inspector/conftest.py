@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.widgets import Input
 
 from ctxledger.inspector.app import InspectorApp
+from ctxledger.inspector.screens import search as search_screen
+from ctxledger.inspector.screens import session as session_screen
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.content import Block, block_from, tool_from
 from ctxledger.ledger.drafts import (
@@ -29,7 +33,6 @@ START_MS = 1_764_511_200_000
 """2025-11-30 14:00:00 UTC."""
 NAME = "refactor-auth"
 RULE = "Never touch the production database."
-Scenario = Callable[[Any, InspectorApp], Coroutine[Any, Any, None]]
 
 
 def text(words: str, origin: Any = "assistant") -> Block:
@@ -46,8 +49,8 @@ def result(tool_id: str, words: str, *, is_error: bool = False) -> Block:
     return block_from({**raw, "is_error": True} if is_error else raw, "tool")
 
 
-def message(role: str, *blocks: Block, id: str = "") -> AppendMessage:
-    return AppendMessage(session=NAME, role=role, blocks=blocks, message=id)
+def message(role: str, *blocks: Block, name: str = "") -> AppendMessage:
+    return AppendMessage(session=NAME, role=role, blocks=blocks, message=name)
 
 
 def step(number: int, tool_id: str, *answer: Block) -> list[AnyDraft]:
@@ -55,30 +58,32 @@ def step(number: int, tool_id: str, *answer: Block) -> list[AnyDraft]:
     used = Usage(input_tokens=1_200 * number, cache_read_tokens=800, output_tokens=90)
     return [
         StartCall(session=NAME, call=f"req{number}", model="claude-sonnet-4-5"),
-        message("assistant", *answer, id=f"a{tool_id}"),
+        message("assistant", *answer, name=f"a{tool_id}"),
         CompleteCall(session=NAME, call=f"req{number}", stop_reason="tool_use", usage=used),
     ]
 
 
 def story_drafts(*, folder: str = "/home/ada/shop") -> list[AnyDraft]:
     """A small session: a rule, two tools, a failure, an eviction, a compaction, one more turn."""
-    brief = text("Summary: auth was read, tests were run once. Next: fix the token check.", "summary")
+    brief = text(
+        "Summary: auth was read, tests were run once. Next: fix the token check.", "summary"
+    )
     return [
         OpenSession(session=NAME, format="native", title="Refactor auth", coverage="exact",
                     model="claude-sonnet-4-5", limit_tokens=2_000, folder=folder),
         SetSystem(session=NAME, blocks=(text("You are a careful engineer.", "system"),)),
         SetTools(session=NAME, tools=(tool_from({"name": "Bash", "description": "Run a command."}),
                                       tool_from({"name": "Read", "description": "Read a file."}))),
-        message("user", text(f"Refactor auth. {RULE}", "human"), id="u1"),
+        message("user", text(f"Refactor auth. {RULE}", "human"), name="u1"),
         *step(1, "t1", text("I read it first."), call("t1", "Read", file_path="auth/token.py")),
-        message("user", result("t1", "def check(token):\n    return True\n" * 40), id="r1"),
+        message("user", result("t1", "def check(token):\n    return True\n" * 40), name="r1"),
         *step(2, "t2", call("t2", "Bash", command="pytest -q tests/auth")),
-        message("user", result("t2", "2 failed, 3 passed", is_error=True), id="r2"),
+        message("user", result("t2", "2 failed, 3 passed", is_error=True), name="r2"),
         EvictResults(session=NAME, tool_ids=("t1",), placeholder="[file content cleared]",
                      reason="old result"),
         ImportCompaction(session=NAME, message="s1", role="user", blocks=(brief,), keep=("r2",),
                          trigger="auto", tokens_before=1_900, tokens_after=400),
-        message("user", text("Go on, and mind the rule.", "human"), id="u2"),
+        message("user", text("Go on, and mind the rule.", "human"), name="u2"),
         *step(3, "t3", call("t3", "Bash", command="psql production -c 'drop table users'")),
     ]  # fmt: skip
 
@@ -98,6 +103,13 @@ def as_dict(draft: AnyDraft) -> dict[str, Any]:
     return {name: getattr(draft, name) for name in draft.__struct_fields__}
 
 
+@pytest.fixture(autouse=True)
+def _nothing_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Screens read at once instead of waiting until typing and moving have rested."""
+    monkeypatch.setattr(session_screen, "SETTLE_S", 0)
+    monkeypatch.setattr(search_screen, "SETTLE_S", 0)
+
+
 @pytest.fixture
 def story(tmp_path: Path) -> Path:
     """A ledger with one session, `refactor-auth`."""
@@ -105,19 +117,9 @@ def story(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hostile(tmp_path: Path, hostile_text: str) -> Path:
-    """A ledger whose every text is hostile, titles and folders too."""
-    evil = hostile_text
-    drafts: list[AnyDraft] = [
-        OpenSession(session=NAME, format="native", title=evil[:200], folder=evil[:200]),
-        SetSystem(session=NAME, blocks=(text(evil, "system"),)),
-        message("user", text(evil, "human"), id="u1"),
-        message("assistant", text(evil), call("t1", "Bash", command=evil), id="a1"),
-        message("user", result("t1", evil, is_error=True), id="r1"),
-        ImportCompaction(session=NAME, message="s1", role="user", blocks=(text(evil, "summary"),)),
-        message("user", text(f"{evil} needle", "human"), id="u2"),
-    ]
-    return write_ledger(tmp_path / "hostile.db", drafts)
+def fresh(tmp_path: Path) -> Callable[[list[AnyDraft]], Path]:
+    """Write a ledger from drafts."""
+    return lambda drafts: write_ledger(tmp_path / "fresh.db", drafts)
 
 
 @pytest.fixture
@@ -126,40 +128,74 @@ def empty(tmp_path: Path) -> Path:
     return write_ledger(tmp_path / "empty.db", [])
 
 
-async def settle(pilot: Any, app: InspectorApp) -> None:
-    """Wait until everything that was asked for is shown."""
-    await pilot.pause()
-    await app.workers.wait_for_complete()
-    await pilot.pause()
+class Viewer:
+    """An app that runs, with hands and eyes."""
 
+    def __init__(self, pilot: Any, app: InspectorApp) -> None:
+        self.pilot = pilot
+        self.app = app
 
-async def press(pilot: Any, app: InspectorApp, *keys: str) -> None:
-    for key in keys:
-        await pilot.press(key)
-        await settle(pilot, app)
+    async def settle(self) -> None:
+        """Wait until everything that was asked for is shown."""
+        for _ in range(3):
+            await self.pilot.pause(0)
+            await self.app.workers.wait_for_complete()
+        await self.pilot.pause(0)
 
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Wait for something that Textual does in its own time."""
+        for _ in range(200):
+            if is_so():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("it never happened")
 
-def shown(app: InspectorApp) -> list[str]:
-    """The lines of the screen as a terminal gets them."""
-    width, height = app.size
-    strips = app.screen._compositor.render_strips(app.size)
-    assert len(strips) == height
-    return ["".join(segment.text for segment in strip) for strip in strips]
+    async def press(self, *keys: str) -> None:
+        """Press keys, each when the one before has had its effect."""
+        for key in keys:
+            self.app.simulate_key(key)
+            await self.settle()
+
+    async def type(self, words: str) -> None:
+        """Type into what has the focus."""
+        field = self.app.screen.query_one(Input)
+        field.insert_text_at_cursor(words)
+        await self.settle()
+
+    @property
+    def screen(self) -> str:
+        """The name of the screen on top."""
+        return type(self.app.screen).__name__
+
+    def lines(self) -> list[str]:
+        """The lines of the screen as a terminal gets them."""
+        strips = self.app.screen._compositor.render_strips(self.app.size)
+        return ["".join(segment.text for segment in strip) for strip in strips]
+
+    def text(self) -> str:
+        """The same in one piece."""
+        return "\n".join(self.lines())
 
 
 @pytest.fixture
-def run() -> Iterator[Callable[..., None]]:
-    """Run an app: `run(path, scenario, size=..., session=...)`."""
-    import asyncio
+def run() -> Callable[..., None]:
+    """Run an app: `run(path, scenario, size=(120, 36), session="", can_write=True)`."""
 
-    def go(path: Path | str, scenario: Scenario, *, size: tuple[int, int] = (120, 36),
-           session: str = "", **options: Any) -> None:  # fmt: skip
+    def go(
+        path: Path | str,
+        scenario: Callable[[Viewer], Coroutine[Any, Any, None]],
+        *,
+        size: tuple[int, int] = (120, 36),
+        session: str = "",
+        **options: Any,
+    ) -> None:
         async def main() -> None:
             app = InspectorApp(str(path), session, **options)
-            async with app.run_test(size=size) as pilot:
-                await settle(pilot, app)
-                await scenario(pilot, app)
+            async with app.run_test(size=size, notifications=True) as pilot:
+                viewer = Viewer(pilot, app)
+                await viewer.settle()
+                await scenario(viewer)
 
         asyncio.run(main())
 
-    yield go
+    return go

@@ -145,9 +145,7 @@ EXAMPLES: tuple[AnyEvent, ...] = (
         delta=DELTA,
         at_ms=AT_MS,
     ),
-    ItemsReinjected(
-        items=("2.0",), reason=key(14), messages=MESSAGES, delta=DELTA, at_ms=AT_MS
-    ),
+    ItemsReinjected(items=("2.0",), reason=key(14), messages=MESSAGES, delta=DELTA, at_ms=AT_MS),
     CheckRan(
         subject=9,
         outcome="failed",

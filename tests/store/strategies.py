@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any, Literal
 
 import msgspec
+from hypothesis import strategies as st
+
 from ctxledger.ledger import events
 from ctxledger.ledger.events import EVENT_TYPES, AnyEvent
 from ctxledger.ledger.window import Entry
-from hypothesis import strategies as st
 
 NUMBERS = st.integers(min_value=-(2**63), max_value=2**63 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
 from ctxledger.ledger import codec
 from ctxledger.ledger.chain import Head, commit_to, content_digest, link
 from ctxledger.ledger.events import EVENT_TYPES, AnyEvent, decode, encode, type_of
@@ -39,7 +40,9 @@ def test_examples_use_every_field(event: AnyEvent) -> None:
 @pytest.mark.parametrize("event", EXAMPLES, ids=type_of)
 def test_an_event_is_written_as_ever(event: AnyEvent) -> None:
     name = type_of(event)
-    assert encode(event) == GOLDEN["events"][name].encode(), f'"{name}": {json.dumps(encode(event).decode())}'
+    assert encode(event) == GOLDEN["events"][name].encode(), (
+        f'"{name}": {json.dumps(encode(event).decode())}'
+    )
     assert decode(GOLDEN["events"][name].encode()) == event
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.importing import import_file
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from ctxledger.ledger import CorruptLedger, Ledger, store, writer
-from ctxledger.ledger.content import Block
+from ctxledger.ledger.content import Block, to_json
 from ctxledger.ledger.drafts import (
     AnyDraft,
     AppendMessage,
@@ -32,8 +35,6 @@ from ctxledger.ledger.window import (
     project,
     texts_of,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from .strategies import any_event, windows
 
@@ -94,9 +95,7 @@ def test_undoing_the_last_change_gives_the_window_before(
 
 @QUICK
 @given(windows(), windows())
-def test_a_diff_accounts_for_every_entry(
-    old: tuple[Entry, ...], new: tuple[Entry, ...]
-) -> None:
+def test_a_diff_accounts_for_every_entry(old: tuple[Entry, ...], new: tuple[Entry, ...]) -> None:
     found = diff(Window(1, old), Window(2, new))
     changed_from = [before for before, _ in found.changed]
     changed_to = [after for _, after in found.changed]
@@ -123,7 +122,9 @@ def random_draft(session: Session, random: Random, number: int) -> AnyDraft:
         return ExtendMessage(session=name, message=random.choice(messages), blocks=blocks)
     if kind == "evict" and entries:
         some = tuple(random.sample(entries, min(len(entries), 2)))
-        items = tuple(session.ledger.writer.state(session.id).window.entries[k].item_id for k in some)
+        items = tuple(
+            session.ledger.writer.state(session.id).window.entries[k].item_id for k in some
+        )
         return EvictItems(session=name, items=items, placeholder=random.choice(("", "[gone]")))
     if kind == "compact" and messages:
         keep = tuple(m for m in messages[-4:] if random.random() < 0.7)
@@ -142,7 +143,9 @@ def random_draft(session: Session, random: Random, number: int) -> AnyDraft:
         make = random.choice(("system", "tools"))
         if make == "system":
             return SetSystem(session=name, blocks=blocks)
-        tool = Block(type="tool", text='{"name":"t%d"}' % number, is_json=True, origin="system")
+        tool = Block(
+            type="tool", text=to_json({"name": f"t{number}"}), is_json=True, origin="system"
+        )
         return SetTools(session=name, tools=(tool,))
     return AppendMessage(session=name, role="user", blocks=blocks, message=f"u{number}")
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ctxledger.ledger.comparing import Comparison, compare_windows
 from ctxledger.ledger.rolling_back import RollbackPlan
-from ctxledger.ledger.window import Window, WindowBuilder
+from ctxledger.ledger.window import Window
 
 from .bars import bar
 from .diff_text import SHOWN_MAX_SHORT, items, show_changes, show_groups
@@ -37,10 +37,8 @@ class Preview(Struct, frozen=True):
     @classmethod
     def of(cls, session: Session, plan: RollbackPlan) -> Preview:
         """Look at the window a plan would give."""
-        now = session.store.window(session.id, plan.base_version)
-        builder = WindowBuilder(now.entries)
-        builder.apply(plan.delta)
-        after = Window(plan.base_version + 1, builder.window(0).entries)
+        now = Window(plan.base_version, plan.before)
+        after = Window(plan.base_version + 1, plan.after)
         return cls(
             session=session.name,
             plan=plan,

@@ -21,7 +21,7 @@ from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of, type_of
 from ctxledger.ledger.rolling_back import RollbackPlan, plan_rollback, undone_versions
 from ctxledger.ledger.store import StoredEvent
 from ctxledger.ledger.views import ViewEntry, WindowView
-from ctxledger.ledger.window import Entry, WindowBuilder, split_id
+from ctxledger.ledger.window import Entry, split_id
 
 from .answers import ItemPicture, Provenance, SessionLine, SessionOverview
 from .describe import TimelineRow, damaged_row, first_words, row_of
@@ -254,10 +254,10 @@ class Feed:
     ) -> tuple[tuple[ViewEntry, ...], tuple[ViewEntry, ...]]:
         """The first entries that would come back, as they would stand, and that would leave."""
         handle = self._session(session)
-        builder = WindowBuilder(handle.structure(plan.base_version).entries)
-        removed = [builder.entries[key] for key in plan.removed[:shown_max]]
-        builder.apply(plan.delta)
-        restored = [builder.entries[key] for key in plan.restored[:shown_max]]
+        before = {entry.key: entry for entry in plan.before}
+        after = {entry.key: entry for entry in plan.after}
+        removed = [before[key] for key in plan.removed[:shown_max]]
+        restored = [after[key] for key in plan.restored[:shown_max]]
         return handle.view_entries(restored), handle.view_entries(removed)
 
 

@@ -36,7 +36,9 @@ def store_block(block: Block, put: Put) -> StoredBlock:
 
 def store_message(message: str, role: str, blocks: Iterable[Block], put: Put) -> StoredMessage:
     """Store the blocks of one message."""
-    return StoredMessage(label(message), label(role), tuple(store_block(block, put) for block in blocks))
+    return StoredMessage(
+        label(message), label(role), tuple(store_block(block, put) for block in blocks)
+    )
 
 
 def keys_in(block: StoredBlock) -> list[bytes]:

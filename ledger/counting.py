@@ -5,7 +5,7 @@ Knows nothing about windows; see tokens.py for the counters themselves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from .content import Block
 from .errors import ConflictError, StorageFailed
@@ -30,9 +30,7 @@ class TokenCache:
 
     def count(self, blocks: Mapping[str, tuple[bytes, Block]]) -> dict[str, int]:
         """Count blocks, given as id -> (body key, block); contents are read only if needed."""
-        keys = {key for key, _ in blocks.values()}
-        known = self._known([key for key in keys if key not in self._memory])
-        self._memory.update(known)
+        self.known(key for key, _ in blocks.values())
         fresh: dict[bytes, int] = {}
         for key, block in blocks.values():
             if key not in self._memory:
@@ -40,6 +38,12 @@ class TokenCache:
         if fresh:
             self._keep(fresh)
         return {item: self._memory[key] for item, (key, _) in blocks.items()}
+
+    def known(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """The counts that are known already, by body key; no contents are read."""
+        wanted = set(keys)
+        self._memory.update(self._known([key for key in wanted if key not in self._memory]))
+        return {key: self._memory[key] for key in wanted if key in self._memory}
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, int]:
         found: dict[bytes, int] = {}

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 MARK_TYPES_SQL = (
     "('items_evicted','window_compacted','items_reinjected','check_ran','rolled_back',"
     "'window_rewritten','compaction_proposed','proposal_discarded','state_noted','item_pinned',"
-    "'item_unpinned','phase_changed','record_quarantined','content_redacted','session_opened')"
+    "'item_unpinned','phase_changed','record_quarantined','content_redacted','session_opened',"
+    "'model_called','call_completed')"
 )
 """Rare events that people refer to; queries repeat the text exactly to use their index."""
 
@@ -185,6 +186,8 @@ def migrate(connection: Connection, entropy: Callable[[int], bytes]) -> None:
             plan(name=f"schema {version}")(step)
         db = Database(connection.driver, execute_plugins=False)
         plan.apply(db)
-        connection.execute("INSERT OR IGNORE INTO meta(key, value) VALUES ('origin', ?)", (entropy(16),))
+        connection.execute(
+            "INSERT OR IGNORE INTO meta(key, value) VALUES ('origin', ?)", (entropy(16),)
+        )
         connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
     connection.schema_version = SCHEMA_VERSION

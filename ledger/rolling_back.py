@@ -6,9 +6,9 @@ Knows nothing about terminals; the pure part is rollback.py.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from .errors import BadInput
 from .events import WINDOW_TYPES, Delta, RolledBack, WindowCompacted
@@ -16,25 +16,45 @@ from .references import find_change, handle_of
 from .rollback import TRACKED_TYPES, Change, undo_change, undone_after, verbatim
 from .session_state import OPERATOR
 from .store import StoredEvent
+from .viewing import count_tokens
 from .window import Entry, WindowBuilder, delta_between, split_id
 
 if TYPE_CHECKING:
     from .session import Session
 
 
-class RollbackPlan(Struct, frozen=True):
+@dataclass(frozen=True)
+class RollbackPlan:
     """What a roll-back would do; nothing is written yet."""
 
     undid: tuple[int, ...]
+    """Versions of the events it undoes."""
     to: int
+    """The version it restores, 0 when it undoes single events."""
     base_version: int
-    delta: Delta
+    """The head it was made for."""
+    before: tuple[Entry, ...]
+    after: tuple[Entry, ...]
     restored: tuple[str, ...]
+    """Keys of entries that come back, or back into another form."""
     removed: tuple[str, ...]
-    tokens_before: int
-    tokens_after: int
     limit: int | None
     is_raw: bool
+    count: Callable[[Sequence[Entry]], dict[Entry, int]]
+
+    @cached_property
+    def _tokens(self) -> dict[Entry, int]:
+        return self.count([*self.before, *self.after])
+
+    @property
+    def tokens_before(self) -> int:
+        """Counted tokens of the window now; counted when first asked for."""
+        return sum(self._tokens[entry] for entry in self.before)
+
+    @property
+    def tokens_after(self) -> int:
+        """Counted tokens of the window it gives."""
+        return sum(self._tokens[entry] for entry in self.after)
 
 
 def undone_versions(session: Session) -> set[int]:
@@ -94,23 +114,18 @@ def plan_rollback(
             "That would change nothing: what it took away is not missing now.",
             "If a later change took it, undo that one too; see `ctxledger log`.",
         )
-    known = set(now)
-    tokens: dict[Entry, int] = {}
-    for entries in (now, [e for e in after if e not in known]):
-        shown = session.view_entries(entries)
-        tokens.update((e, view.tokens) for e, view in zip(entries, shown, strict=True))
     limit = session.opened.limit_tokens or None
     return RollbackPlan(
         undid=tuple(sorted(versions)),
         to=to_version,
         base_version=head,
-        delta=delta_between(now, after),
+        before=tuple(now),
+        after=tuple(after),
         restored=tuple(e.key for e in after if e.key in restored),
         removed=tuple(e.key for e in now if e.key not in new_keys),
-        tokens_before=sum(tokens[e] for e in now),
-        tokens_after=sum(tokens[e] for e in after),
         limit=limit,
         is_raw=is_raw,
+        count=partial(count_tokens, session),
     )
 
 
@@ -129,7 +144,7 @@ def apply_rollback(session: Session, plan: RollbackPlan, *, reason: str = "") ->
             to=plan.to,
             is_raw=plan.is_raw,
             reason=session.store.bodies.put(reason.encode()) if reason else None,
-            delta=plan.delta,
+            delta=delta_between(plan.before, plan.after),
             at_ms=session.ledger.now_ms(),
         )
         session.ledger.writer.append(session.id, [event], OPERATOR)

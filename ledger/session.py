@@ -10,33 +10,20 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .blocks import keys_in, load_block
-from .content import Block, Origin, block_from, digest_of, from_json, to_text
-from .drafts import AppendMessage
+from .calls import Call, render_call, render_next
+from .content import Block, Origin, block_from, tool_from
+from .drafts import AnyDraft, AppendMessage, SetSystem, SetTools
 from .errors import BadInput, ConflictError
-from .events import (
-    AnyEvent,
-    CallCompleted,
-    ModelCalled,
-    SessionOpened,
-)
+from .events import AnyEvent, SessionOpened
 from .references import resolve_version
-from .render.anthropic import Rendering, render_for_sending
+from .render.anthropic import Rendering
 from .render.base import Placed
-from .render.recorded import render_recorded
 from .rolling_back import RollbackPlan, apply_rollback, plan_rollback
 from .session_state import OPERATOR
 from .store import StoredEvent
-from .views import (
-    ViewEntry,
-    WindowView,
-    behind_compaction,
-    category_of,
-    load_items,
-    load_sound_contents,
-    load_window,
-    place,
-)
-from .window import Entry, Window, WindowBuilder, WindowDiff, diff
+from .viewing import View, view_entries, view_window
+from .views import ViewEntry, WindowView, load_items, load_window
+from .window import Entry, Window, WindowDiff, diff
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -59,7 +46,7 @@ class Session:
         self._concurrent = concurrent
         self.version = self.store.head_version(session)
         """The version this handle has seen."""
-        opened = next(self.store.read(session, types=("session_opened",), is_reverse=True))
+        opened = self.store.marks(session, "session_opened")[-1]
         assert isinstance(opened.event, SessionOpened), "BUG: a session without its first event"
         self.opened: SessionOpened = opened.event
 
@@ -111,6 +98,20 @@ class Session:
             at_ms=self.ledger.now_ms(),
             actor=role,
         )
+        return self._write(draft)
+
+    def set_system(self, content: str | Sequence[Mapping[str, Any]]) -> int:
+        """Put the system blocks (a text, or Anthropic blocks) in force; gives the version."""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        blocks = tuple(block_from(part, "system") for part in parts)
+        return self._write(SetSystem(session=self.name, blocks=blocks, actor="system"))
+
+    def set_tools(self, definitions: Sequence[Mapping[str, Any]]) -> int:
+        """Put the tool definitions in force; gives the version."""
+        tools = tuple(tool_from(definition) for definition in definitions)
+        return self._write(SetTools(session=self.name, tools=tools, actor="system"))
+
+    def _write(self, draft: AnyDraft) -> int:
         with self.writing():
             self.ledger.writer.write(draft, is_local=True)
         return self.version
@@ -166,71 +167,18 @@ class Session:
         """The window's structure at a version: which items in which form, no contents."""
         return self.store.window(self.id, self.resolve(at))
 
-    def window(self, at: str | int = "head", *, view: str = "sent") -> WindowView:
+    def window(self, at: str | int = "head", *, view: View = "sent") -> WindowView:
         """The window at a version with contents and counted tokens.
 
         Args:
             at: a reference.
             view: `sent`, or `effective`: after provider-side edits of the call at this version.
         """
-        version = self.resolve(at)
-        window = self.store.window(self.id, version)
-        if view == "effective":
-            window = self._effective(window)
-        entries = self.view_entries(window.entries)
-        if view == "effective":
-            entries = behind_compaction(entries)
-        reported, unrecorded = self._reported(version, sum(e.tokens for e in entries))
-        limit, limit_source = self.opened.limit_tokens or None, self.opened.limit_source
-        return WindowView(
-            session=self.name,
-            version=version,
-            view=view,
-            coverage=self.opened.coverage,
-            entries=entries,
-            tokens_method=self.ledger.tokens.name,
-            reported=reported,
-            unrecorded=unrecorded,
-            limit=limit,
-            limit_source=limit_source or "unknown",
-        )
+        return view_window(self, self.resolve(at), view)
 
     def view_entries(self, entries: Sequence[Entry]) -> tuple[ViewEntry, ...]:
-        """Entries with contents and tokens, in the given order.
-
-        Contents that are missing or changed on disk are never served: a note stands for them.
-        """
-        items = load_items(
-            self.store, self.id, {e.item_id for e in entries} | {e.text_id for e in entries}
-        )
-        blocks, damaged = load_sound_contents(self.store, items.values())
-        placed = place(entries, items, blocks)
-        # A stand-in is counted as what is shown: its own text, not the item's.
-        bodies = {
-            item: stored.block.body if item not in damaged else b"damaged:" + item.encode()
-            for item, stored in items.items()
-        }
-        counts = self.ledger.tokens.count(
-            {
-                entry.key: (bodies[entry.text_id], shown.block)
-                for entry, shown in zip(entries, placed, strict=True)
-            }
-        )
-        return tuple(
-            ViewEntry(
-                key=entry.key,
-                item=shown.item,
-                form=entry.form,
-                message=shown.message,
-                role=shown.role,
-                type=shown.block.type,
-                origin=shown.block.origin,
-                category=category_of(shown.role, shown.block.type, shown.block.origin, entry.form),
-                tokens=counts[entry.key],
-                block=shown.block,
-            )
-            for entry, shown in zip(entries, placed, strict=True)
-        )
+        """Entries with contents and tokens, in the given order; damaged contents say so."""
+        return view_entries(self, entries)
 
     def placed(self, window: Window) -> tuple[Placed, ...]:
         """A window as renderers want it."""
@@ -242,80 +190,13 @@ class Session:
 
     # -- calls --------------------------------------------------------------------------------
 
-    def call_at(self, version: int) -> tuple[StoredEvent, CallCompleted | None] | None:
-        """The newest call up to a version, and its newest completion."""
-        call: StoredEvent | None = None
-        completed: CallCompleted | None = None
-        types = ("model_called", "call_completed")
-        for stored in self.events(to=version, types=types, is_reverse=True):
-            if isinstance(stored.event, ModelCalled):
-                call = stored
-                break
-        if call is None:
-            return None
-        for stored in self.events(after=call.version, types=("call_completed",)):
-            event = stored.event
-            if isinstance(event, CallCompleted):
-                if event.called == call.version:
-                    completed = event
-                elif event.called > call.version:
-                    break
-        return call, completed
-
-    def _effective(self, window: Window) -> Window:
-        found = self.call_at(window.version)
-        if found is None or found[1] is None or found[1].effective is None:
-            return window
-        call, completed = found
-        assert completed is not None and completed.effective is not None
-        builder = WindowBuilder(self.store.window(self.id, call.version).entries)
-        builder.apply(completed.effective)
-        later = self.store.window(self.id, window.version).entries
-        sent = {e.key for e in self.store.window(self.id, call.version).entries}
-        for entry in later:
-            if entry.key not in sent:
-                builder.entries[entry.key] = entry
-        return builder.window(window.version)
-
-    def _reported(self, version: int, counted: int) -> tuple[int | None, int | None]:
-        """(context size the provider reported last, that minus what we count of that window)."""
-        found = self.call_at(version)
-        if found is None or found[1] is None or found[1].usage is None:
-            return None, None
-        call, completed = found
-        assert completed is not None and completed.usage is not None
-        usage = completed.usage
-        if completed.iterations and completed.effective is None:
-            usage = completed.iterations[0]  # later ones ran on what the provider made of it
-        reported = usage.context_tokens
-        if not reported:
-            return None, None
-        sent = self.store.window(self.id, call.version)
-        if completed.effective is not None:
-            sent = self._effective(sent)
-        if call.version != version or completed.effective is not None:
-            counted = sum(e.tokens for e in self.view_entries(sent.entries))
-        return reported, reported - counted
-
     def render_call(self, version: int) -> dict[str, Any]:
         """The request body that the call at `version` sent, equal as parsed JSON.
 
         Raises:
             BadInput: there is no recorded request at this version.
         """
-        stored = self.store.read_one(self.id, version)
-        event = stored.event
-        if not isinstance(event, ModelCalled) or not event.digest:
-            raise BadInput(
-                f"Version {version} is no call with a recorded request.",
-                "Requests are recorded only by formats with exact coverage.",
-            )
-        bodies = self.store.bodies
-        params = to_text(bodies.get(event.params)) if event.params is not None else ""
-        marks = to_text(bodies.get(event.marks)) if event.marks is not None else ""
-        body = render_recorded(self.placed(self.store.window(self.id, version)), params, marks)
-        assert digest_of(body) == event.digest, "BUG: a recorded call renders differently"
-        return body
+        return render_call(self, version)
 
     def render(self, at: str | int = "head", *, max_tokens: int = 0) -> Rendering:
         """A request body that is valid for sending, from the window at any version.
@@ -324,30 +205,15 @@ class Session:
             at: a reference.
             max_tokens: the output limit; 0 = as in the newest recorded call, else 4,096.
         """
-        version = self.resolve(at)
-        params = self._params_at(version)
-        recorded = from_json(params).get("max_tokens") if params else None
-        return render_for_sending(
-            self.placed(self.store.window(self.id, version)),
-            model=self.model_at(version),
-            max_tokens=max_tokens or (recorded if isinstance(recorded, int) else 4096),
-            params=params,
-        )
+        return render_next(self, self.resolve(at), max_tokens)
 
-    def _params_at(self, version: int) -> str:
-        """Parameters of the newest call up to a version, as JSON; "" when not recorded."""
-        found = self.call_at(version)
-        if found is None or not isinstance(found[0].event, ModelCalled):
-            return ""
-        key = found[0].event.params
-        return "" if key is None else to_text(self.store.bodies.get(key))
+    def call(self, *, max_tokens: int = 0) -> Call:
+        """A call to the model with the window as it stands: a context manager.
 
-    def model_at(self, version: int) -> str:
-        """The model of the newest call up to a version, else the session's."""
-        found = self.call_at(version)
-        if found is not None and isinstance(found[0].event, ModelCalled) and found[0].event.model:
-            return found[0].event.model
-        return self.opened.model
+        with session.call() as call:
+            call.complete(client.messages.create(**call.request))
+        """
+        return Call(self, max_tokens)
 
     def item_block(self, item: str) -> Block:
         """The raw contents of an item, whatever form it has in the window."""

@@ -299,6 +299,8 @@ class Store:
         if types is not None:
             values = list(types)
             type_filter = f" AND type IN ({','.join('?' * len(values))})"
+            if all(f"'{name}'" in MARK_TYPES_SQL for name in values):
+                type_filter += f" AND type IN {MARK_TYPES_SQL}"  # lets the index be used
         order = "DESC" if is_reverse else "ASC"
         for part in reversed(parts) if is_reverse else parts:
             bounds = (part.session, max(after, part.after), min(limit, part.to))

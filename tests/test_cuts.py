@@ -71,7 +71,8 @@ def cut_and_continue(source: Path, folder: Path, every: int = 1) -> tuple[list[s
 
 
 @pytest.mark.parametrize(
-    "name", ["claude-code-interrupts.jsonl"],
+    "name",
+    ["claude-code-interrupts.jsonl"],
 )
 def test_a_fixture_cut_at_every_boundary(name: str, tmp_path: Path) -> None:
     whole, cut = cut_and_continue(FIXTURES / name, tmp_path)
@@ -88,10 +89,17 @@ def test_native_lines_cut_at_every_boundary(tmp_path: Path) -> None:
     lines = [
         {"role": "user", "content": "Refactor auth. Never touch production.", "id": "u1"},
         {"type": "call", "call": "k1", "model": "m"},
-        {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "Read",
-                                           "input": {"path": "a.py"}}]},
-        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1",
-                                      "content": "x = 1"}], "id": "r1"},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "tool_use", "id": "t1", "name": "Read", "input": {"path": "a.py"}}
+            ],
+        },
+        {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "x = 1"}],
+            "id": "r1",
+        },
         {"type": "evict", "items": ["r1/0"], "placeholder": "[old result]"},
         {"type": "compact", "sources": ["u1/0"], "brief": "Task: refactor auth."},
         {"type": "reinject", "items": ["u1/0"], "reason": "rule lost"},

@@ -69,7 +69,8 @@ class Splitter(Protocol):
     def finish(self) -> Iterator[Record]:
         """Called at a true end of input: give what can still be read.
 
-        A half last line is not a record: it stays in `pending`."""
+        A half last line is not a record: it stays in `pending`.
+        """
         ...
 
     @property

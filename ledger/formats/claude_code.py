@@ -20,12 +20,29 @@ from .claude_code_records import mapping_of, result_facts, text_of, user_blocks,
 from .claude_code_session import SYNTHETIC_MODEL, SessionReader, response_blocks
 from .claude_code_tree import Conversation, Node, Rewrite, Tree
 
-_OUTSIDE_TYPES = frozenset({
-    "agent-color", "agent-name", "agent-setting", "ai-title", "attribution-snapshot",
-    "bridge-session", "cost-state", "custom-title", "file-history-delta", "file-history-snapshot",
-    "last-prompt", "mode", "permission-mode", "pr-link", "queue-operation", "relocated", "summary",
-    "tag", "worktree-state",
-})
+_OUTSIDE_TYPES = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "attribution-snapshot",
+        "bridge-session",
+        "cost-state",
+        "custom-title",
+        "file-history-delta",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "queue-operation",
+        "relocated",
+        "summary",
+        "tag",
+        "worktree-state",
+    }
+)
 # What an embedded message of a subagent takes from the progress record around it.
 _INHERITED_FIELDS = ("timestamp", "sessionId", "cwd", "gitBranch")
 # An unknown type is a Claude Code record if it carries one of these.
@@ -191,12 +208,20 @@ class ClaudeCodeFold:
         prompt = text_of(data.get("prompt"))
         if not prompt or first.get("type") == "user":
             return ()
-        task = {"type": "user", "uuid": f"agent-{data['agentId']}.task",
-                "message": {"role": "user", "content": prompt}}
+        task = {
+            "type": "user",
+            "uuid": f"agent-{data['agentId']}.task",
+            "message": {"role": "user", "content": prompt},
+        }
         return self._read({**base, **task}, "user", 0).drafts
 
     def _place(
-        self, session: SessionReader, value: Mapping[str, Any], uuid: str, digest: int, *,
+        self,
+        session: SessionReader,
+        value: Mapping[str, Any],
+        uuid: str,
+        digest: int,
+        *,
         is_prompt: bool = False,
     ) -> tuple[Node, Rewrite | None, bool]:
         """Hang a record into the tree; without a `parentUuid` at all it continues at the tip."""
@@ -242,9 +267,7 @@ class ClaudeCodeFold:
             return SessionReader(Conversation(name))
         talk = self._tree.fork(name, parent.talk, above)
         shared = next(reversed(talk.window), "")
-        return SessionReader(
-            talk, relation="fork", parent=parent.talk.name, parent_message=shared
-        )
+        return SessionReader(talk, relation="fork", parent=parent.talk.name, parent_message=shared)
 
     def _bad(self, session: SessionReader, what: str) -> Fed:
         return self._quarantined("bad_message", what, session.talk.name)

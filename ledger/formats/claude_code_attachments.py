@@ -15,11 +15,21 @@ from ..content import Block, Origin, label, to_json
 from .claude_code_records import mapping_of, origin_of_text, text_of, user_blocks
 
 # Kinds that the client keeps for itself: no request ever carries them.
-_NEVER_SENT = frozenset({
-    "already_read_file", "command_permissions", "dynamic_skill", "edited_image_file",
-    "hook_cancelled", "hook_error_during_execution", "hook_non_blocking_error",
-    "hook_permission_decision", "hook_system_message", "max_turns_reached", "structured_output",
-})
+_NEVER_SENT = frozenset(
+    {
+        "already_read_file",
+        "command_permissions",
+        "dynamic_skill",
+        "edited_image_file",
+        "hook_cancelled",
+        "hook_error_during_execution",
+        "hook_non_blocking_error",
+        "hook_permission_decision",
+        "hook_system_message",
+        "max_turns_reached",
+        "structured_output",
+    }
+)
 # A hook's plain output is sent for these events only.
 _HOOK_EVENTS_SENT = frozenset({"SessionStart", "UserPromptSubmit"})
 _TEXT_FIELDS = ("prompt", "content", "snippet", "text", "message")
@@ -81,8 +91,14 @@ def _with_origin(block: Block, origin: Origin) -> Block:
     """A queued prompt comes wrapped as a reminder; the words in it stay the person's."""
     if origin != "human" or block.origin == "human":
         return block
-    return Block(type=block.type, text=block.text, is_json=block.is_json, origin="human",
-                 rest=block.rest, meta=block.meta)
+    return Block(
+        type=block.type,
+        text=block.text,
+        is_json=block.is_json,
+        origin="human",
+        rest=block.rest,
+        meta=block.meta,
+    )
 
 
 def _text_of_fields(fields: Mapping[str, Any]) -> str:

@@ -85,8 +85,11 @@ def replaced(talk: Conversation, value: Mapping[str, Any]) -> list[EvictResults]
         if tool_id in talk.answers and isinstance(text, str):
             drafts.append(
                 EvictResults(
-                    session=talk.name, at_ms=at_ms(value.get("timestamp")),
-                    tool_ids=(tool_id,), placeholder=text, reason="content_replacement",
+                    session=talk.name,
+                    at_ms=at_ms(value.get("timestamp")),
+                    tool_ids=(tool_id,),
+                    placeholder=text,
+                    reason="content_replacement",
                 )
             )
     return drafts

@@ -58,7 +58,11 @@ class SessionReader:
     """Turns the records of one session into drafts."""
 
     def __init__(
-        self, talk: Conversation, *, relation: Relation = "", parent: str = "",
+        self,
+        talk: Conversation,
+        *,
+        relation: Relation = "",
+        parent: str = "",
         parent_message: str = "",
     ) -> None:
         self.talk = talk
@@ -80,10 +84,15 @@ class SessionReader:
         self._is_open = True
         return [
             OpenSession(
-                session=self.talk.name, at_ms=at_ms(value.get("timestamp")), format="claude-code",
-                model=model, folder=text_of(value.get("cwd")),
+                session=self.talk.name,
+                at_ms=at_ms(value.get("timestamp")),
+                format="claude-code",
+                model=model,
+                folder=text_of(value.get("cwd")),
                 branch=text_of(value.get("gitBranch")),
-                relation=self._relation, parent=self._parent, parent_message=self._parent_message,
+                relation=self._relation,
+                parent=self._parent,
+                parent_message=self._parent_message,
             )
         ]
 
@@ -95,7 +104,10 @@ class SessionReader:
         return self.open(value) + self._compaction(self._boundary.node.uuid, ())
 
     def message(
-        self, value: Mapping[str, Any], node: Node, rewrite: Rewrite | None,
+        self,
+        value: Mapping[str, Any],
+        node: Node,
+        rewrite: Rewrite | None,
         blocks: tuple[Block, ...],
     ) -> list[AnyDraft]:
         """Append a message of role `user`; a rewrite that it shows comes first."""
@@ -106,8 +118,9 @@ class SessionReader:
         self._note(node, node.uuid, blocks)
         self.talk.add(node.uuid, node.index)
         drafts.append(
-            AppendMessage(session=self.talk.name, at_ms=time, role="user", blocks=blocks,
-                          message=node.uuid)
+            AppendMessage(
+                session=self.talk.name, at_ms=time, role="user", blocks=blocks, message=node.uuid
+            )
         )
         return drafts
 
@@ -120,13 +133,21 @@ class SessionReader:
         self._note(node, node.uuid, blocks)
         self._boundary.held_nodes.append(node)
         self._boundary.held.append(
-            AppendMessage(session=self.talk.name, at_ms=at_ms(value.get("timestamp")), role="user",
-                          blocks=blocks, message=node.uuid)
+            AppendMessage(
+                session=self.talk.name,
+                at_ms=at_ms(value.get("timestamp")),
+                role="user",
+                blocks=blocks,
+                message=node.uuid,
+            )
         )
         return Fed("held", (), what)
 
     def assistant(
-        self, value: Mapping[str, Any], message: Mapping[str, Any], node: Node,
+        self,
+        value: Mapping[str, Any],
+        message: Mapping[str, Any],
+        node: Node,
         blocks: tuple[Block, ...],
     ) -> list[AnyDraft]:
         """Append a response, or extend it by one more of its split records."""
@@ -156,8 +177,9 @@ class SessionReader:
         self.talk.add(name, node.index)
         self.talk.has_turns = True
         drafts.append(
-            AppendMessage(session=self.talk.name, at_ms=time, role="assistant", blocks=blocks,
-                          message=name)
+            AppendMessage(
+                session=self.talk.name, at_ms=time, role="assistant", blocks=blocks, message=name
+            )
         )
         return drafts + self._completed(known, message, time, is_first=True)
 
@@ -198,7 +220,9 @@ class SessionReader:
 
     def _rewritten(self, rewrite: Rewrite, time: int | None) -> RewriteWindow:
         return RewriteWindow(
-            session=self.talk.name, at_ms=time, cause=rewrite.cause,
+            session=self.talk.name,
+            at_ms=time,
+            cause=rewrite.cause,
             parts=tuple(Keep(message) for message in rewrite.messages),
             evidence=label(rewrite.evidence),
         )
@@ -239,8 +263,12 @@ class SessionReader:
             self.talk.note_context(usage.context_tokens)
         return [
             CompleteCall(
-                session=self.talk.name, at_ms=time, call=response.call,
-                outcome=outcome_of(stop_reason), stop_reason=stop_reason, usage=usage,
+                session=self.talk.name,
+                at_ms=time,
+                call=response.call,
+                outcome=outcome_of(stop_reason),
+                stop_reason=stop_reason,
+                usage=usage,
                 iterations=iterations_of(raw),
             )
         ]

@@ -164,7 +164,10 @@ class Tree:
         if is_missing and not is_cut:
             above = self.nodes.get(talk.tip)
         node = Node(
-            uuid=uuid, session=talk.name, index=len(self.nodes), digest=digest,
+            uuid=uuid,
+            session=talk.name,
+            index=len(self.nodes),
+            digest=digest,
             parent=above.uuid if above else "",
             root=above.root if above else uuid,
             prompt=above.prompt if above else "",
@@ -184,8 +187,13 @@ class Tree:
         """Hang a compaction boundary (a root in the file) behind the branch it compacts."""
         parent = logical if logical in self.nodes else talk.tip
         node = Node(
-            uuid=uuid, session=talk.name, index=len(self.nodes), digest=digest,
-            parent=parent, root=talk.root or uuid, prompt=talk.last_prompt,
+            uuid=uuid,
+            session=talk.name,
+            index=len(self.nodes),
+            digest=digest,
+            parent=parent,
+            root=talk.root or uuid,
+            prompt=talk.last_prompt,
         )
         talk.root = node.root
         self.nodes[uuid] = node

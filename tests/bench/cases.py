@@ -91,8 +91,13 @@ def append(turns: int, folder: Path) -> list[Result]:
     pairs = [run_pair(number) for number in range(7)]
     against = percentile([ours / plain for ours, plain in pairs], 0.5)
     return [
-        Result(f"append at turn {turns} / at turn 4", growth, "", 1.2,
-               f"{percentile(late, 0.5) * 1e6:.0f} us a turn, FULL"),
+        Result(
+            f"append at turn {turns} / at turn 4",
+            growth,
+            "",
+            1.2,
+            f"{percentile(late, 0.5) * 1e6:.0f} us a turn, FULL",
+        ),
         Result("append / plain sqlite3 INSERT, FULL", against, "", 1.8, "median of 7 pairs"),
     ]
 
@@ -112,11 +117,21 @@ def windows(versions: int, folder: Path) -> list[Result]:
         diffs = _times(lambda pair: session.diff(pair[0], pair[1]), pairs)
         undo, undo_bytes = _roll_backs(ledger, session)
     return [
-        Result(f"rebuild a window at {versions:,} versions, p99", percentile(structure, 0.99) * 1e3,
-               "ms", 1.0, f"p50 {percentile(structure, 0.5) * 1e6:.0f} us"),
+        Result(
+            f"rebuild a window at {versions:,} versions, p99",
+            percentile(structure, 0.99) * 1e3,
+            "ms",
+            1.0,
+            f"p50 {percentile(structure, 0.5) * 1e6:.0f} us",
+        ),
         Result("rebuild with contents / decoding alone", contents, "", 1.5),
-        Result("diff of two versions, p99", percentile(diffs, 0.99) * 1e3, "ms", 10.0,
-               f"p50 {percentile(diffs, 0.5) * 1e3:.2f} ms"),
+        Result(
+            "diff of two versions, p99",
+            percentile(diffs, 0.99) * 1e3,
+            "ms",
+            10.0,
+            f"p50 {percentile(diffs, 0.5) * 1e3:.2f} ms",
+        ),
         Result("roll-back, median", undo * 1e3, "ms", 2.0, "applied and committed, FULL"),
         Result("roll-back, stored", undo_bytes / 1000, "kB", 4.0, "event and snapshot"),
     ]
@@ -184,10 +199,19 @@ def imports(recordings: list[Path], folder: Path) -> list[Result]:
 
     ours("o200k")  # reads the tokenizer's table
     return [
-        Result("import / plain script doing the same", ratio(ours, plain), "", 3.0,
-               f"{seconds(ours, 3) * 1e3:.0f} ms for {len(recordings)} recordings"),
-        Result("import and count / import and len/4",
-               ratio(lambda: ours("o200k"), lambda: ours("len4")), "", 2.0),
+        Result(
+            "import / plain script doing the same",
+            ratio(ours, plain),
+            "",
+            3.0,
+            f"{seconds(ours, 3) * 1e3:.0f} ms for {len(recordings)} recordings",
+        ),
+        Result(
+            "import and count / import and len/4",
+            ratio(lambda: ours("o200k"), lambda: ours("len4")),
+            "",
+            2.0,
+        ),
     ]
 
 
@@ -233,8 +257,16 @@ def start_up(versions: int, folder: Path) -> list[Result]:
     run(*tool, "window", "long", *db)()  # counts the tokens once
     return [
         Result("--help / python -c pass", ratio(run(*tool, "--help"), floor), "", 6.0),
-        Result(f"log of {versions:,} events / python -c pass",
-               ratio(run(*tool, "log", "long", "-n", "50", *db), floor), "", 12.0),
-        Result(f"window among {versions:,} events / python -c pass",
-               ratio(run(*tool, "window", "long", *db), floor), "", 12.0),
+        Result(
+            f"log of {versions:,} events / python -c pass",
+            ratio(run(*tool, "log", "long", "-n", "50", *db), floor),
+            "",
+            12.0,
+        ),
+        Result(
+            f"window among {versions:,} events / python -c pass",
+            ratio(run(*tool, "window", "long", *db), floor),
+            "",
+            12.0,
+        ),
     ]

@@ -50,6 +50,10 @@ def _message(name: str, version: int) -> AppendMessage:
 def _compaction(name: str, version: int, keep: list[str]) -> ImportCompaction:
     block = Block(type="text", text=f"Summary up to {version}.", origin="summary")
     return ImportCompaction(
-        session=name, message=f"s{version}", role="user", blocks=(block,), keep=tuple(keep),
+        session=name,
+        message=f"s{version}",
+        role="user",
+        blocks=(block,),
+        keep=tuple(keep),
         trigger="auto",
     )

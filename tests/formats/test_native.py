@@ -207,7 +207,7 @@ def test_compact_with_a_text_with_columns_and_with_blocks() -> None:
 def test_compact_without_sources_stands_for_all() -> None:
     draft = draft_of({"type": "compact", "brief": "b", "reason": "auto", "tokens_before": 7})
     assert isinstance(draft, ImportCompaction)
-    assert (draft.sources, draft.trigger, draft.tokens_before) == (None, "auto", 7)
+    assert (draft.sources, draft.reason, draft.tokens_before) == (None, "auto", 7)
 
 
 def test_note_and_phase() -> None:

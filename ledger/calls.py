@@ -1,0 +1,192 @@
+"""Calls to a model: finding them, rendering what they sent, making new ones.
+
+Knows nothing about terminals and SDKs: a reply is anything with the fields of a Messages answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from .content import block_from, digest_of, from_json, is_result, to_json, to_text
+from .drafts import AppendMessage, CompleteCall, StartCall, Usage
+from .errors import BadInput
+from .events import BodyKey, CallCompleted, ModelCalled
+from .render.anthropic import Rendering, render_for_sending
+from .render.recorded import render_recorded, split_request
+from .store import StoredEvent
+from .views import load_window
+
+if TYPE_CHECKING:
+    from .session import Session
+
+MAX_TOKENS = 4096
+"""Output limit where neither the caller nor a recorded call names one."""
+
+
+class Reply(Protocol):
+    """What SDKs answer with."""
+
+    def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]:
+        """The answer as parsed JSON."""
+        ...
+
+
+def call_at(session: Session, version: int) -> tuple[StoredEvent, CallCompleted | None] | None:
+    """The newest call up to a version, and its newest completion."""
+    types = ("model_called",)
+    call = next(session.events(to=version, types=types, is_reverse=True), None)
+    if call is None:
+        return None
+    completed: CallCompleted | None = None
+    for stored in session.events(after=call.version, types=("call_completed",)):
+        event = stored.event
+        if isinstance(event, CallCompleted):
+            if event.called == call.version:
+                completed = event
+            elif event.called > call.version:
+                break
+    return call, completed
+
+
+def render_call(session: Session, version: int) -> dict[str, Any]:
+    """The request body that the call at `version` sent, equal as parsed JSON.
+
+    Raises:
+        BadInput: there is no recorded request at this version.
+    """
+    event = session.store.read_one(session.id, version).event
+    if not isinstance(event, ModelCalled) or not event.digest:
+        raise BadInput(
+            f"Version {version} is no call with a recorded request.",
+            "Requests are recorded only by formats with exact coverage.",
+        )
+    placed = load_window(session.store, session.id, session.store.window(session.id, version))
+    body = render_recorded(placed, _text(session, event.params), _text(session, event.marks))
+    assert digest_of(body) == event.digest, "BUG: a recorded call renders differently"
+    return body
+
+
+def render_next(session: Session, version: int, max_tokens: int = 0) -> Rendering:
+    """A request body that is valid for sending, from the window at a version."""
+    found = call_at(session, version)
+    called = found[0].event if found is not None else None
+    params, model = "", session.opened.model
+    if isinstance(called, ModelCalled):
+        params = _text(session, called.params)
+        model = called.model or model
+    recorded = from_json(params).get("max_tokens") if params else None
+    return render_for_sending(
+        load_window(session.store, session.id, session.store.window(session.id, version)),
+        model=model,
+        max_tokens=max_tokens or (recorded if isinstance(recorded, int) else MAX_TOKENS),
+        params=params,
+    )
+
+
+def _text(session: Session, key: BodyKey | None) -> str:
+    return "" if key is None else to_text(session.store.bodies.get(key))
+
+
+class Call:
+    """One call to a model: the window it sees is recorded before, the answer after."""
+
+    def __init__(self, session: Session, max_tokens: int) -> None:
+        self._session = session
+        rendering = render_next(session, session.version, max_tokens)
+        self.request: dict[str, Any] = rendering.body
+        """The request body: model, max_tokens, system, tools, messages."""
+        self.repairs = rendering.repairs
+        self._id = ""
+        self._is_complete = False
+
+    def __enter__(self) -> Self:
+        session = self._session
+        self._id = f"call-{session.version + 1}"
+        body = self.request
+        split = split_request(body)
+        window = session.store.window(session.id, session.version)
+        placed = load_window(session.store, session.id, window)
+        is_plain = not self.repairs and render_recorded(placed, split.params, split.marks) == body
+        draft = StartCall(
+            session=session.name,
+            call=self._id,
+            model=str(body.get("model", "")),
+            digest=digest_of(body),
+            params=split.params,
+            marks=split.marks if is_plain else to_json({"request": body}),
+            at_ms=session.ledger.now_ms(),
+        )
+        with session.writing():
+            session.ledger.writer.write(draft, is_local=True)
+        return self
+
+    def complete(self, reply: Reply | Mapping[str, Any]) -> None:
+        """Record the answer: its message, its usage.
+
+        Raises:
+            BadInput: it is no Messages answer.
+        """
+        answer = dict(
+            reply
+            if isinstance(reply, Mapping)
+            else reply.model_dump(mode="json", exclude_none=True)
+        )
+        content, usage = answer.get("content"), answer.get("usage") or {}
+        if not isinstance(content, list):
+            raise BadInput("The answer has no `content`.", "Pass what messages.create returned.")
+        session = self._session
+        blocks = tuple(
+            block_from(part, "tool" if is_result(str(part.get("type"))) else "assistant")
+            for part in content
+        )
+        at_ms = session.ledger.now_ms()
+        with session.writing():
+            write = session.ledger.writer.write
+            write(
+                AppendMessage(
+                    session=session.name,
+                    role="assistant",
+                    blocks=blocks,
+                    message=str(answer.get("id", "")),
+                    at_ms=at_ms,
+                    actor="assistant",
+                ),
+                is_local=True,
+            )
+            write(
+                CompleteCall(
+                    session=session.name,
+                    call=self._id,
+                    stop_reason=str(answer.get("stop_reason") or ""),
+                    usage=Usage(
+                        input_tokens=usage.get("input_tokens"),
+                        cache_read_tokens=usage.get("cache_read_input_tokens"),
+                        cache_write_tokens=usage.get("cache_creation_input_tokens"),
+                        output_tokens=usage.get("output_tokens"),
+                    ),
+                    at_ms=at_ms,
+                ),
+                is_local=True,
+            )
+        self._is_complete = True
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._is_complete:
+            return
+        session = self._session
+        draft = CompleteCall(
+            session=session.name,
+            call=self._id,
+            outcome="error" if error is not None else "unknown",
+            error=repr(error) if error is not None else "",
+            at_ms=session.ledger.now_ms(),
+        )
+        with session.writing():
+            session.ledger.writer.write(draft, is_local=True)

@@ -1,6 +1,6 @@
 """The story of an item as a screen, or as the JSON of the contract.
 
-Knows nothing about how it is found: see ledger/blaming.py.
+Knows nothing about how it is found: see ledger/finding/blaming.py.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ctxledger.ledger.blaming import Life
-from ctxledger.ledger.comparing import project_folder
+from ctxledger.ledger.deltas import keys_of
 from ctxledger.ledger.events import WindowCompacted
-from ctxledger.ledger.grouping import describe, said_by_user
+from ctxledger.ledger.finding.blaming import Life
 from ctxledger.ledger.plaintext import cell_width, cut, one_line
-from ctxledger.ledger.views import ViewEntry
-from ctxledger.ledger.window import Entry, keys_of, split_id
+from ctxledger.ledger.views.comparing import project_folder
+from ctxledger.ledger.views.contents import ViewEntry
+from ctxledger.ledger.views.grouping import describe, said_by_user
+from ctxledger.ledger.window import Entry, split_id
 
 from .arguments import command_line, with_ledger
 from .context import Context

@@ -22,7 +22,7 @@ from .tables import Column, number
 
 if TYPE_CHECKING:
     from ctxledger.ledger import Ledger, Session
-    from ctxledger.ledger.views import WindowView
+    from ctxledger.ledger.views.contents import WindowView
 
 LOST_WORDS = "Always reply to confirm the fix was made"
 """A standing instruction of the recording that its compaction took away."""
@@ -103,7 +103,7 @@ def _category_rows(out: Output, before: WindowView, after: WindowView) -> list[S
 
 
 def _what_it_dropped(out: Output, session: Session) -> None:
-    from ctxledger.ledger.comparing import compare
+    from ctxledger.ledger.views.comparing import compare
 
     _step(out, 3, "What the compaction dropped", f"diff {SESSION} c1")
     found = compare(session, session.resolve("c1^"), session.resolve("c1"))
@@ -111,7 +111,7 @@ def _what_it_dropped(out: Output, session: Session) -> None:
 
 
 def _where_a_rule_went(context: Context, session: Session) -> None:
-    from ctxledger.ledger.recall import blame_text
+    from ctxledger.ledger.finding.recall import blame_text
 
     from .blame_text import show_stories, stories_of
 
@@ -148,7 +148,7 @@ def _next_request(out: Output, session: Session) -> None:
 
 
 def _prove(out: Output, ledger: Ledger) -> None:
-    from ctxledger.ledger.integrity import verify
+    from ctxledger.ledger.integrity.verify import verify
 
     _step(out, 7, "Prove that nothing was changed or lost on the way", "verify")
     found = verify(ledger.store)

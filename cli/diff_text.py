@@ -1,6 +1,6 @@
 """A comparison of two windows as a screen, or as the JSON of the contract.
 
-Knows nothing about how windows are compared: see ledger/comparing.py and ledger/grouping.py.
+Knows nothing about how windows are compared: see ledger/views/.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ctxledger.ledger.comparing import Changed, Compared, Comparison
 from ctxledger.ledger.events import ItemsEvicted, RolledBack, WindowCompacted
-from ctxledger.ledger.grouping import GROUPS
+from ctxledger.ledger.views.comparing import Changed, Compared, Comparison
+from ctxledger.ledger.views.grouping import GROUPS
 
 from .bars import bar
 from .output import Output, Styled, Text

@@ -19,7 +19,7 @@ from ctxledger.ledger.events import (
     messages_of,
 )
 from ctxledger.ledger.rolling_back import undone_versions
-from ctxledger.ledger.store import StoredEvent
+from ctxledger.ledger.storage.store import StoredEvent
 
 from .window_moves import moves
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from ctxledger.ledger.blocks import keys_in, load_block
 from ctxledger.ledger.drafts import Usage
+from ctxledger.ledger.event_codec import type_of
 from ctxledger.ledger.events import (
     AnyEvent,
     CallCompleted,
@@ -28,7 +29,6 @@ from ctxledger.ledger.events import (
     WindowCompacted,
     WindowRewritten,
     messages_of,
-    type_of,
 )
 
 from .block_text import first_words

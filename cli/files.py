@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ctxledger.ledger import BadInput, Ledger, Session
 from ctxledger.ledger.content import label
+from ctxledger.ledger.import_report import Report
 from ctxledger.ledger.importing import HEAD_BYTES, open_pipe
-from ctxledger.ledger.ingest import Report
 
 from .output import Output
 from .progress import import_shown

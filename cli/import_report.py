@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.content import label
 from ctxledger.ledger.events import RecordQuarantined
-from ctxledger.ledger.ingest import Report, SessionCount
+from ctxledger.ledger.import_report import Report, SessionCount
 from ctxledger.ledger.session import Session
 
 from .output import Output, Styled, Text

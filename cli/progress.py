@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 from ctxledger.ledger import Ledger
+from ctxledger.ledger.import_report import Report
 from ctxledger.ledger.importing import FileSource, open_reader
-from ctxledger.ledger.ingest import Report
 from ctxledger.ledger.plaintext import one_line
 
 from .output import Output

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from ctxledger.ledger.comparing import Comparison, compare_windows
 from ctxledger.ledger.rolling_back import RollbackPlan
+from ctxledger.ledger.views.comparing import Comparison, compare_windows
 from ctxledger.ledger.window import Window
 
 from .bars import bar

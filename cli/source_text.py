@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.events import RecordQuarantined
-from ctxledger.ledger.store import StoredEvent
+from ctxledger.ledger.storage.store import StoredEvent
 
 
 class Provenance(Struct, frozen=True):

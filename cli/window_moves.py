@@ -6,7 +6,7 @@ Knows nothing about layout.
 from __future__ import annotations
 
 from ctxledger.ledger import Session
-from ctxledger.ledger.window import diff
+from ctxledger.ledger.deltas import diff
 
 
 def moves(session: Session, version: int) -> str:

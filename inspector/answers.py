@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ctxledger.ledger.content import Block, readable
-from ctxledger.ledger.views import ViewEntry
+from ctxledger.ledger.views.contents import ViewEntry
 
 
 class SessionLine(Struct, frozen=True, kw_only=True):

@@ -34,7 +34,7 @@ from .state import ViewState, grown, open_session, select, with_hits
 from .text import for_clipboard
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.recall import Hit
+    from ctxledger.ledger.finding.recall import Hit
 
 Severity = Literal["information", "warning", "error"]
 

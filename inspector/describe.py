@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from ctxledger.ledger import events as ev
 from ctxledger.ledger.content import CALL_TYPES, Block, from_json, is_result, readable
+from ctxledger.ledger.event_codec import type_of
 from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of
 
 from .lines import PREVIEW_CHARS, Style, count_of, number, size
@@ -229,7 +230,7 @@ def _remark(event: AnyEvent) -> tuple[str, str, str, str]:
         case ev.ContentRedacted():
             return "redacted", "", f"contents removed: {event.reason}", ""
         case _:
-            return "note", "", ev.type_of(event), ""
+            return "note", "", type_of(event), ""
 
 
 def _compaction(event: ev.WindowCompacted) -> str:

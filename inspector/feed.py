@@ -13,21 +13,23 @@ import msgspec
 
 from ctxledger.ledger import Ledger, Session
 from ctxledger.ledger.blocks import load_block
-from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.comparing import Comparison, compare
 from ctxledger.ledger.content import Block, readable
 from ctxledger.ledger.errors import CorruptLedger
-from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of, type_of
+from ctxledger.ledger.event_codec import type_of
+from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of
+from ctxledger.ledger.finding.catalogue import session_rows
 from ctxledger.ledger.rolling_back import RollbackPlan, plan_rollback, undone_versions
-from ctxledger.ledger.store import StoredEvent
-from ctxledger.ledger.views import ViewEntry, WindowView
+from ctxledger.ledger.storage.store import StoredEvent
+from ctxledger.ledger.views.comparing import Comparison, compare
+from ctxledger.ledger.views.contents import ViewEntry, WindowView
+from ctxledger.ledger.views.windows import View
 from ctxledger.ledger.window import Entry, split_id
 
 from .answers import ItemPicture, Provenance, SessionLine, SessionOverview
 from .describe import TimelineRow, damaged_row, first_words, row_of
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.recall import Hit
+    from ctxledger.ledger.finding.recall import Hit
 
 PREVIEW_BYTES_MAX = 256 * 1024
 """Larger contents are not read for a row of the timeline; the row says how large they are."""
@@ -154,7 +156,7 @@ class Feed:
 
     # -- windows and items --------------------------------------------------------------------
 
-    def window(self, session: int, version: int, view: str) -> WindowView:
+    def window(self, session: int, version: int, view: View) -> WindowView:
         """The window at a version, counted."""
         return self._session(session).window(version, view=view)
 
@@ -226,18 +228,20 @@ class Feed:
 
     def diff(self, session: int, version: int) -> Comparison:
         """The window at a version against the one before its last change (`v^` and `v`)."""
-        before = self._ledger.store.change_before(session, version, 1)
+        before = self._ledger.store.windows.change_before(session, version, 1)
         return compare(self._session(session), before, version)
 
     def search(self, query: str, session: int | None) -> list[Hit]:
         """What fits a query in the raw history, best first."""
-        from ctxledger.ledger.recall import search
+        from ctxledger.ledger.finding.recall import search
 
         return search(self._ledger, query, session=session, limit=SEARCH_HITS_MAX, offset=0)
 
     def plan(self, session: int, handles: Sequence[str], to: str) -> RollbackPlan:
         """What a roll-back would do. Raises BadInput, UnknownReference."""
-        return plan_rollback(self._session(session), handles, to=to)
+        plan = plan_rollback(self._session(session), handles, to=to)
+        assert plan.tokens_before >= 0  # counts both sides here, in the reader's thread
+        return plan
 
     def handle_at(self, session: int, version: int) -> str:
         """`c1`, `e2`, `r1`, `call7` of an event; "" when it has none."""

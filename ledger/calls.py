@@ -1,4 +1,4 @@
-"""Calls to a model: finding them, rendering what they sent, making new ones.
+"""Calls made through the ledger: the window that is sent, the answer, the usage.
 
 Knows nothing about terminals and SDKs: a reply is anything with the fields of a Messages answer.
 """
@@ -9,20 +9,15 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from .content import block_from, digest_of, from_json, is_result, to_json, to_text
+from .content import block_from, digest_of, is_result, to_json
 from .drafts import AppendMessage, CompleteCall, StartCall, Usage
 from .errors import BadInput
-from .events import BodyKey, CallCompleted, ModelCalled
-from .render.anthropic import Rendering, render_for_sending
 from .render.recorded import render_recorded, split_request
-from .store import StoredEvent
-from .views import load_window
+from .views.calls import render_next
+from .views.contents import load_window
 
 if TYPE_CHECKING:
     from .session import Session
-
-MAX_TOKENS = 4096
-"""Output limit where neither the caller nor a recorded call names one."""
 
 
 class Reply(Protocol):
@@ -31,62 +26,6 @@ class Reply(Protocol):
     def model_dump(self, *, mode: str, exclude_none: bool) -> dict[str, Any]:
         """The answer as parsed JSON."""
         ...
-
-
-def call_at(session: Session, version: int) -> tuple[StoredEvent, CallCompleted | None] | None:
-    """The newest call up to a version, and its newest completion."""
-    types = ("model_called",)
-    call = next(session.events(to=version, types=types, is_reverse=True), None)
-    if call is None:
-        return None
-    completed: CallCompleted | None = None
-    for stored in session.events(after=call.version, types=("call_completed",)):
-        event = stored.event
-        if isinstance(event, CallCompleted):
-            if event.called == call.version:
-                completed = event
-            elif event.called > call.version:
-                break
-    return call, completed
-
-
-def render_call(session: Session, version: int) -> dict[str, Any]:
-    """The request body that the call at `version` sent, equal as parsed JSON.
-
-    Raises:
-        BadInput: there is no recorded request at this version.
-    """
-    event = session.store.read_one(session.id, version).event
-    if not isinstance(event, ModelCalled) or not event.digest:
-        raise BadInput(
-            f"Version {version} is no call with a recorded request.",
-            "Requests are recorded only by formats with exact coverage.",
-        )
-    placed = load_window(session.store, session.id, session.store.window(session.id, version))
-    body = render_recorded(placed, _text(session, event.params), _text(session, event.marks))
-    assert digest_of(body) == event.digest, "BUG: a recorded call renders differently"
-    return body
-
-
-def render_next(session: Session, version: int, max_tokens: int = 0) -> Rendering:
-    """A request body that is valid for sending, from the window at a version."""
-    found = call_at(session, version)
-    called = found[0].event if found is not None else None
-    params, model = "", session.opened.model
-    if isinstance(called, ModelCalled):
-        params = _text(session, called.params)
-        model = called.model or model
-    recorded = from_json(params).get("max_tokens") if params else None
-    return render_for_sending(
-        load_window(session.store, session.id, session.store.window(session.id, version)),
-        model=model,
-        max_tokens=max_tokens or (recorded if isinstance(recorded, int) else MAX_TOKENS),
-        params=params,
-    )
-
-
-def _text(session: Session, key: BodyKey | None) -> str:
-    return "" if key is None else to_text(session.store.bodies.get(key))
 
 
 class Call:

@@ -1,24 +1,25 @@
-"""One frozen struct for each fact of the ledger, and how they are written and read.
+"""One frozen struct for each fact of the ledger.
 
 Past tense, tagged by an explicit stored `type`. An event holds ids, enums, numbers and body
 keys, never free text: contents live apart (`bodies`), so that redaction leaves every event as
 it is. Each event that changes the window carries a `delta` (window.py), so a window is built
-by applying deltas alone. Knows nothing about storage, formats or rendering.
+by applying deltas alone. One file because the catalogue of
+facts is read as one page. Knows nothing about storage, formats or rendering.
 """
 
 from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
 from .content import Origin
 from .drafts import Cause, Coverage, Relation, Usage
-from .errors import CorruptLedger
 
 BodyKey = bytes
 """16 bytes: blake2b(salt || contents)."""
+OPERATOR = "operator"
+"""Actor of changes made through us, as opposed to what a recorded agent did."""
 Spans = tuple[str, ...]
 """Items as `42.1` or, in window order, `3.0..88.1`."""
 Outcome = Literal["passed", "failed", "proposed", "imported"]
@@ -364,35 +365,6 @@ EVENT_TYPES: dict[str, type[Event]] = {
 WINDOW_TYPES: tuple[str, ...] = tuple(
     str(cls.__struct_config__.tag) for cls in WindowEvent.__args__
 )
-
-_encoder = msgspec.json.Encoder(order="deterministic")
-_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
-
-
-def type_of(event: Event) -> str:
-    """The stored tag: `message_appended`."""
-    return str(event.__struct_config__.tag)
-
-
-def encode(event: AnyEvent) -> bytes:
-    """Write an event as JSON, the same bytes for the same event on every machine."""
-    return _encoder.encode(event)
-
-
-def decode(data: bytes) -> AnyEvent:
-    """Read an event of this or any earlier program version.
-
-    Old fields are upcast here; there is one version so far.
-
-    Raises:
-        CorruptLedger: the bytes are no event.
-    """
-    try:
-        return _decoder.decode(data)
-    except msgspec.DecodeError as error:
-        raise CorruptLedger(
-            f"A stored event cannot be read: {error}.", "Run `ctxledger verify`."
-        ) from error
 
 
 def messages_of(event: AnyEvent) -> tuple[StoredMessage, ...]:

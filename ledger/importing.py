@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from .chain import content_digest
 from .errors import BadInput, StorageFailed
 from .formats.detect import detect, is_line_based, make_fold
-from .ingest import Report, SourceReader
+from .import_report import Report
+from .ingest import SourceReader
 from .ledger import Ledger
-from .sources import Source, SourceOptions, Sources
+from .storage.chain import content_digest
+from .storage.sources import Source, SourceOptions, Sources
 
 READ_BYTES = 1024 * 1024
 HEAD_BYTES = 256 * 1024

@@ -12,56 +12,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 import msgspec
-from msgspec import Struct
 
-from .chain import content_digest
 from .content import label
 from .drafts import AnyDraft, OpenSession, QuarantineRecord
 from .errors import BadInput, UnknownReference
 from .formats.base import Fed, Fold, Record, Splitter
-from .sources import RecordRow, Source, SourceOptions, Sources
-from .store import Store
-from .writer import Place, Writer
+from .import_report import Report, SessionCount
+from .storage.chain import content_digest
+from .storage.sources import RecordRow, Source, SourceOptions, Sources
+from .storage.store import Store
+from .writing.writer import Place, Writer
 
 COMMIT_RECORDS = 2000
 COMMIT_BYTES = 8 * 1024 * 1024
 DIGEST_BYTES = 8
-
-
-class SessionCount(Struct):
-    """What one import did to one session."""
-
-    session: str
-    format: str = ""
-    records: int = 0
-    new_events: int = 0
-    quarantined: int = 0
-
-
-class Report(Struct):
-    """What one import did."""
-
-    source: str
-    format: str
-    is_known: bool = False
-    """The source (or an earlier, shorter state of it) was in the ledger already."""
-    records: int = 0
-    new_records: int = 0
-    duplicates: int = 0
-    conflicts: int = 0
-    """Records whose id is known with other bytes; kept and quarantined."""
-    repaired: int = 0
-    unknown: dict[str, int] = {}
-    """Unknown record types and how often."""
-    pending_bytes: int = 0
-    """A half last record, left for later."""
-    warnings: list[str] = []
-    sessions: dict[str, SessionCount] = {}
-
-    @property
-    def quarantined(self) -> int:
-        """Records that could not be read."""
-        return sum(count.quarantined for count in self.sessions.values())
 
 
 class SourceReader:

@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Literal
+from typing import Literal, Self
 
-from .connection import MEMORY, Connection
+from .caches.counting import TokenCache
 from .content import label
-from .counting import TokenCache
 from .drafts import OpenSession
 from .errors import BadInput, LedgerError, UnknownReference
 from .references import resolve_session
 from .session import Session
-from .sources import Sources
-from .store import Store
+from .storage.connection import MEMORY, Connection
+from .storage.sources import Sources
+from .storage.store import Store
 from .tokens import counter
-from .writer import Writer
+from .writing.writer import Writer
 
 OpenMode = Literal["write", "read", "auto"]
 """`auto`: write if the file exists and can be written (to keep caches), else read."""
@@ -87,7 +87,7 @@ class Ledger:
             opened = store(mode)
         return cls(opened, clock_us=clock, counter_name=counter_name)
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -161,6 +161,6 @@ class Ledger:
             return Session(self, resolve_session(names, self._titles(), reference))
 
     def _titles(self) -> dict[int, str]:
-        from .catalogue import session_rows
+        from .finding.catalogue import session_rows
 
         return {row.id: row.title for row in session_rows(self.store) if row.title}

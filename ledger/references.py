@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 
 from .errors import UnknownReference
-from .events import ModelCalled, type_of
-from .store import Store, StoredEvent
+from .event_codec import type_of
+from .events import ModelCalled
+from .storage.store import Store, StoredEvent
 
 _REFERENCE = re.compile(r"(?P<base>@[^\^~]+|[a-z]*\d+|head)(?P<steps>(?:\^|~\d+)*)")
 _HANDLE_TYPES = {
@@ -105,7 +106,7 @@ def resolve_version(store: Store, session: int, reference: str) -> int:
     for step in re.findall(r"\^|~\d+", match["steps"]):
         count = 1 if step == "^" else int(step[1:])
         if count:
-            version = store.change_before(session, version, count)
+            version = store.windows.change_before(session, version, count)
     return version
 
 

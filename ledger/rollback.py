@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from .events import AnyEvent, RolledBack, WindowRewritten
-from .session_state import OPERATOR
+from .events import OPERATOR, AnyEvent, RolledBack, WindowRewritten
 from .window import Entry
 
 TRACKED_TYPES = (

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from .deltas import delta_between
 from .errors import BadInput
-from .events import WINDOW_TYPES, Delta, RolledBack, WindowCompacted
+from .events import OPERATOR, WINDOW_TYPES, Delta, RolledBack, WindowCompacted
 from .references import find_change, handle_of
 from .rollback import TRACKED_TYPES, Change, undo_change, undone_after, verbatim
-from .session_state import OPERATOR
-from .store import StoredEvent
-from .viewing import count_tokens
-from .window import Entry, WindowBuilder, delta_between, split_id
+from .storage.store import StoredEvent
+from .views.windows import count_tokens
+from .window import Entry, WindowBuilder, split_id
 
 if TYPE_CHECKING:
     from .session import Session

@@ -10,20 +10,21 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .blocks import keys_in, load_block
-from .calls import Call, render_call, render_next
+from .calls import Call
 from .content import Block, Origin, block_from, tool_from
+from .deltas import WindowDiff, diff
 from .drafts import AnyDraft, AppendMessage, SetSystem, SetTools
 from .errors import BadInput, ConflictError
-from .events import AnyEvent, SessionOpened
+from .events import OPERATOR, AnyEvent, SessionOpened
 from .references import resolve_version
 from .render.anthropic import Rendering
 from .render.base import Placed
 from .rolling_back import RollbackPlan, apply_rollback, plan_rollback
-from .session_state import OPERATOR
-from .store import StoredEvent
-from .viewing import View, view_entries, view_window
-from .views import ViewEntry, WindowView, load_items, load_window
-from .window import Entry, Window, WindowDiff, diff
+from .storage.store import StoredEvent
+from .views.calls import render_call, render_next
+from .views.contents import ViewEntry, WindowView, load_items, load_window
+from .views.windows import View, view_entries, view_window
+from .window import Entry, Window
 
 if TYPE_CHECKING:
     from .ledger import Ledger
@@ -63,7 +64,7 @@ class Session:
     # -- writing ------------------------------------------------------------------------------
 
     def append(
-        self, message: Mapping[str, Any], *, origin: Origin | None = None, id: str = ""
+        self, message: Mapping[str, Any], *, origin: Origin | None = None, message_id: str = ""
     ) -> int:
         """Append one message `{"role", "content"}` (a string or Anthropic blocks).
 
@@ -94,7 +95,7 @@ class Session:
             session=self.name,
             role=role,
             blocks=tuple(blocks),
-            message=id,
+            message=message_id,
             at_ms=self.ledger.now_ms(),
             actor=role,
         )
@@ -125,14 +126,7 @@ class Session:
         """
         try:
             with self.store.transaction():
-                head = self.store.head_version(self.id)
-                if head != self.version and not self._concurrent:
-                    raise ConflictError(
-                        f"{self.name} is at version {head}, this handle has seen {self.version}.",
-                        "Read it again and decide again; nothing was written.",
-                        expected=self.version,
-                        actual=head,
-                    )
+                self._check_version()
                 yield
                 head = self.store.head_version(self.id)
         except BaseException:
@@ -145,6 +139,16 @@ class Session:
         with self.writing():
             self.ledger.writer.append(self.id, list(events), actor)
         return self.version
+
+    def _check_version(self) -> None:
+        head = self.store.head_version(self.id)
+        if head != self.version and not self._concurrent:
+            raise ConflictError(
+                f"{self.name} is at version {head}, this handle has seen {self.version}.",
+                "Read it again and decide again; nothing was written.",
+                expected=self.version,
+                actual=head,
+            )
 
     # -- reading ------------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ctxledger.ledger import Ledger
-from ctxledger.ledger.catchup import catch_up
+from ctxledger.ledger.caches.catchup import catch_up
+from ctxledger.ledger.caches.read_models import Models
 from ctxledger.ledger.content import Block
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.read_models import Models
 
 from .story import Story, open_ledger
 

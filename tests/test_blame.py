@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from ctxledger.ledger.catchup import catch_up
+from ctxledger.ledger.caches.catchup import catch_up
+from ctxledger.ledger.caches.touching import shows_own_words
 from ctxledger.ledger.content import Block, to_json
 from ctxledger.ledger.errors import BadInput, UnknownReference
+from ctxledger.ledger.finding.recall import Life, blame_item, blame_text
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.recall import Life, blame_item, blame_text
 from ctxledger.ledger.session import Session
-from ctxledger.ledger.touching import shows_own_words
 
 from .story import Story, open_ledger
 

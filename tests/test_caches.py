@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from ctxledger.ledger import Ledger, catchup, model_rows
-from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.catchup import catch_up, rebuild
+from ctxledger.ledger import Ledger
+from ctxledger.ledger.caches import catchup, model_rows
+from ctxledger.ledger.caches.catchup import catch_up, rebuild
+from ctxledger.ledger.caches.read_models import MAIN, TABLES
+from ctxledger.ledger.finding.catalogue import session_rows
+from ctxledger.ledger.finding.searching import search
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.read_models import MAIN, TABLES
-from ctxledger.ledger.searching import search
 
 from .model_content import Content, content_of, first_reading, write_told
 from .story import Story, open_ledger
@@ -128,7 +129,7 @@ def test_rebuild_forgets_rows_of_a_changed_program(
 ) -> None:
     with open_ledger(told) as ledger:
         with monkeypatch.context() as patch:
-            patch.setattr("ctxledger.ledger.read_models.MODEL", "read models 0")
+            patch.setattr("ctxledger.ledger.caches.read_models.MODEL", "read models 0")
             patch.setattr(model_rows, "words_of", lambda *_, **__: "other words")
             catch_up(ledger.store)
         assert content_of(ledger, catch_up(ledger.store)) == expected

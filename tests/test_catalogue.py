@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxledger.ledger.catalogue import SessionRow, session_rows
 from ctxledger.ledger.content import Block
 from ctxledger.ledger.errors import CorruptLedger
+from ctxledger.ledger.finding.catalogue import SessionRow, session_rows
 from ctxledger.ledger.importing import import_file
 
 from .story import Story, open_ledger

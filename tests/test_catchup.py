@@ -10,15 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from ctxledger.ledger import Ledger, catchup, model_rows
-from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.catchup import catch_up
+from ctxledger.ledger import Ledger
+from ctxledger.ledger.caches import catchup, model_rows
+from ctxledger.ledger.caches.catchup import catch_up
+from ctxledger.ledger.caches.read_models import ALONE, LATE, MAIN
+from ctxledger.ledger.caches.touching import MOVED, shows_own_words
 from ctxledger.ledger.drafts import OpenSession
-from ctxledger.ledger.effects import is_visible
+from ctxledger.ledger.finding.catalogue import session_rows
+from ctxledger.ledger.finding.effects import is_visible
+from ctxledger.ledger.finding.searching import search
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.read_models import ALONE, LATE, MAIN
-from ctxledger.ledger.searching import search
-from ctxledger.ledger.touching import MOVED, shows_own_words
 
 from .model_content import Content, content_of, first_reading, write_told
 from .story import Story, open_ledger
@@ -146,8 +147,9 @@ def test_killed_in_a_batch_it_goes_on_where_it_was(
 
 CHILD = """
 import sys
-from ctxledger.ledger import Ledger, model_rows
-from ctxledger.ledger.catchup import catch_up
+from ctxledger.ledger import Ledger
+from ctxledger.ledger.caches import model_rows
+from ctxledger.ledger.caches.catchup import catch_up
 model_rows.BATCH_EVENTS = 2
 ledger = Ledger.open(sys.argv[1])
 print("ready", flush=True)

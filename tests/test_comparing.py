@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxledger.ledger import Ledger, Session
-from ctxledger.ledger.comparing import Comparison, compare
 from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.views.comparing import Comparison, compare
 
 LINES: list[dict[str, Any]] = [
     {"role": "user", "content": "Refactor auth. Never touch the production database."},

@@ -13,7 +13,7 @@ import pytest
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.events import Event, messages_of
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.store import Store
+from ctxledger.ledger.storage.store import Store
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

@@ -10,7 +10,7 @@ import pytest
 
 from ctxledger.ledger import Ledger, Session
 from ctxledger.ledger.content import block_value
-from ctxledger.ledger.exporting import native_lines
+from ctxledger.ledger.exporting.native import native_lines
 from ctxledger.ledger.importing import import_file
 
 FIXTURES = Path(__file__).parent / "fixtures"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import Ledger
-from ctxledger.ledger.grouping import GROUPS, About, describe
+from ctxledger.ledger.views.grouping import GROUPS, About, describe
 
 FOLDER = "/home/me/project"
 

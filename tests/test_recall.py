@@ -11,8 +11,8 @@ import pytest
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.content import Block, to_json
 from ctxledger.ledger.errors import BadInput
+from ctxledger.ledger.finding.recall import Hit, search
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.recall import Hit, search
 
 from .story import Story, open_ledger
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ctxledger.ledger import Ledger
+from ctxledger.ledger.finding.statistics import TokensUsed, ledger_numbers, session_numbers
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.statistics import TokensUsed, ledger_numbers, session_numbers
 
 LINES: list[dict[str, Any]] = [
     {"id": "first", "role": "user", "content": "hello"},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxledger.ledger.words import (
+from ctxledger.ledger.caches.words import (
     Term,
     find_pattern,
     for_index,

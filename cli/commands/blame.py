@@ -27,7 +27,7 @@ def blame(context: Context, arguments: tuple[str, ...], text: str) -> None:
 
     Items are VERSION.INDEX, as `window`, `diff` and `search` show them.
     """
-    from ctxledger.ledger.recall import blame_item, blame_text
+    from ctxledger.ledger.finding.recall import blame_item, blame_text
 
     from ..blame_text import show_stories, stories_of, story_json
 

@@ -32,7 +32,7 @@ def diff(context: Context, arguments: tuple[str, ...], is_all: bool, has_exit_co
     With one reference, it is compared with the window just before it (`c2` is `c2^` against
     `c2`). With none: the last compaction, or else the last change.
     """
-    from ctxledger.ledger.comparing import compare
+    from ctxledger.ledger.views.comparing import compare
 
     from ..diff_text import comparison_json, show_comparison
 

@@ -12,7 +12,7 @@ from typing import IO
 import click
 
 from ctxledger.ledger import BadInput, Session, StorageFailed
-from ctxledger.ledger.sources import Source
+from ctxledger.ledger.storage.sources import Source
 
 from ..arguments import command_line
 from ..context import Context
@@ -78,7 +78,7 @@ def export(
 
 def native_text(session: Session, version: int) -> Iterator[str]:
     """The session as lines of the native grammar."""
-    from ctxledger.ledger.exporting import native_lines
+    from ctxledger.ledger.exporting.native import native_lines
 
     for _, lines in native_lines(session, version):
         yield from map(json_line, lines)

@@ -17,7 +17,7 @@ from ..options import command
 from ..progress import import_shown
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.ingest import Report
+    from ctxledger.ledger.import_report import Report
 
 EXAMPLES = """
 ctxledger ingest session.jsonl

@@ -8,9 +8,10 @@ from itertools import islice
 import click
 
 from ctxledger.ledger import BadInput, Session
-from ctxledger.ledger.events import RecordQuarantined, type_of
+from ctxledger.ledger.event_codec import type_of
+from ctxledger.ledger.events import RecordQuarantined
 from ctxledger.ledger.rolling_back import undone_versions
-from ctxledger.ledger.store import StoredEvent
+from ctxledger.ledger.storage.store import StoredEvent
 
 from ..context import Context
 from ..event_text import TYPES_OF_WORD, describe, handle_of, iso_time, keys_for, tokens_of

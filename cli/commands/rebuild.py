@@ -21,7 +21,7 @@ def rebuild(context: Context) -> None:
 
     Events, contents and sources are not touched; every window stays as it is.
     """
-    from ctxledger.ledger.catchup import rebuild as rebuild_caches
+    from ctxledger.ledger.caches.catchup import rebuild as rebuild_caches
 
     if not context.db_path.exists():
         raise BadInput(f"There is no ledger {context.db_path}.", "Name one with --db.")

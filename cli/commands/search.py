@@ -13,7 +13,7 @@ from ..output import Output, Styled, Text
 from ..snippets import snippet_parts
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.searching import Hit
+    from ctxledger.ledger.finding.searching import Hit
 
 EXAMPLES = """
 ctxledger search 'production database'
@@ -35,7 +35,7 @@ def search(context: Context, words: tuple[str, ...], session: str, limit: int) -
     All words must occur; "quotes" keep them together, a final * finds beginnings. Each hit says
     whether the model still sees it. Exit 1 when nothing is found.
     """
-    from ctxledger.ledger.searching import search as search_ledger
+    from ctxledger.ledger.finding.searching import search as search_ledger
 
     chosen = context.reading(session) if session else None
     ledger = chosen.ledger if chosen is not None else context.ledger("auto")

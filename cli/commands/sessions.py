@@ -17,7 +17,7 @@ from ..output import Styled, Text
 from ..tables import Column, number
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.catalogue import SessionRow
+    from ctxledger.ledger.finding.catalogue import SessionRow
 
 EXAMPLES = """
 ctxledger sessions
@@ -49,7 +49,7 @@ def sessions(context: Context, folder: str | None, since: str | None) -> None:
 
     Tokens are the context of the last call, as its provider reported it.
     """
-    from ctxledger.ledger.catalogue import session_rows
+    from ctxledger.ledger.finding.catalogue import session_rows
 
     out = context.out
     rows = session_rows(context.ledger("auto").store)

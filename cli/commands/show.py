@@ -8,9 +8,10 @@ import click
 
 from ctxledger.ledger import BadInput, Session
 from ctxledger.ledger.content import to_json
-from ctxledger.ledger.events import AnyEvent, RecordQuarantined, type_of
-from ctxledger.ledger.store import StoredEvent
-from ctxledger.ledger.views import StoredItem, load_contents, load_items
+from ctxledger.ledger.event_codec import type_of
+from ctxledger.ledger.events import AnyEvent, RecordQuarantined
+from ctxledger.ledger.storage.store import StoredEvent
+from ctxledger.ledger.views.contents import StoredItem, load_contents, load_items
 from ctxledger.ledger.window import is_item_id, split_id
 
 from ..context import Context

@@ -13,7 +13,7 @@ from ..output import Output, Styled
 from ..tables import Column, number
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.statistics import LedgerNumbers, SessionNumbers
+    from ctxledger.ledger.finding.statistics import LedgerNumbers, SessionNumbers
 
 EXAMPLES = """
 ctxledger stats                    # the whole ledger
@@ -33,7 +33,7 @@ def stats(context: Context, session: str, at: str) -> None:
 
     Tokens are what providers reported, each call once. There are no prices here.
     """
-    from ctxledger.ledger.statistics import ledger_numbers, session_numbers
+    from ctxledger.ledger.finding.statistics import ledger_numbers, session_numbers
 
     out = context.out
     if session:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ctxledger.ledger import BadInput
-from ctxledger.ledger.chain import Head
+from ctxledger.ledger.storage.chain import Head
 
 from ..context import Context
 from ..options import command
@@ -29,7 +29,7 @@ HEAD_BYTES_MAX = 4096
 @click.pass_obj
 def verify(context: Context, since: str) -> None:
     """Check every event, body, source and snapshot against the hash chain; exit 1 on problems."""
-    from ctxledger.ledger.integrity import verify as verify_ledger
+    from ctxledger.ledger.integrity.verify import verify as verify_ledger
 
     saved = _read_head(since) if since else None
     found = verify_ledger(context.ledger("read").store, saved_head=saved)

@@ -11,7 +11,8 @@ import click
 from ctxledger.ledger import BadInput, Session
 from ctxledger.ledger.events import ModelCalled
 from ctxledger.ledger.render.base import Repair
-from ctxledger.ledger.views import ViewEntry, WindowView
+from ctxledger.ledger.views.contents import ViewEntry, WindowView
+from ctxledger.ledger.views.windows import View
 
 from ..bars import BAR_CELLS, bar
 from ..block_text import first_words
@@ -56,7 +57,7 @@ CATEGORY_WORDS = {
 @click.option("--full", "is_full", is_flag=True, help="Print all contents.")
 @click.pass_obj
 def window(
-    context: Context, session: str, at: str, view: str, form: str | None, is_full: bool
+    context: Context, session: str, at: str, view: View, form: str | None, is_full: bool
 ) -> None:
     """Show what the model saw at a version: tokens by kind, then each item.
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ctxledger.ledger.comparing import Compared, Comparison
-from ctxledger.ledger.grouping import GROUPS
+from ctxledger.ledger.views.comparing import Compared, Comparison
+from ctxledger.ledger.views.grouping import GROUPS
 
 from ..lines import Line, Span, Style, count_of, left, number, right
 

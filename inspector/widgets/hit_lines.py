@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..lines import Line, Span, left
 
 if TYPE_CHECKING:
-    from ctxledger.ledger.recall import Hit
+    from ctxledger.ledger.finding.recall import Hit
 
 WHERE_CELLS = 16
 SESSION_CELLS = 14

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from ctxledger.ledger.rolling_back import RollbackPlan
-from ctxledger.ledger.views import ViewEntry
+from ctxledger.ledger.views.contents import ViewEntry
 
 from ..describe import first_words
 from ..lines import Line, Span, Style, count_of, left, number, right

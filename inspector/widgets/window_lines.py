@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ctxledger.ledger.views import ViewEntry, WindowView
+from ctxledger.ledger.views.contents import ViewEntry, WindowView
 
 from ..describe import first_words
 from ..lines import Line, Span, Style, count_of, fill_bar, left, number, right

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import BadInput
+from ..import_report import Report
 from ..importing import READ_BYTES, FileSource, open_reader
-from ..ingest import Report, SourceReader
+from ..ingest import SourceReader
 from ..ledger import Ledger
 from .pipe import StopSign
 

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from ..errors import BadInput
 from ..formats.detect import detect
+from ..import_report import Report
 from ..importing import open_pipe
-from ..ingest import Report, SourceReader
+from ..ingest import SourceReader
 from ..ledger import Ledger
 
 READ_BYTES = 256 * 1024

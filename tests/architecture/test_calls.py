@@ -14,10 +14,10 @@ CLOCK_AND_CHANCE_FILES = {
     "ledger/session.py",
     "ledger/ledger.py",
     "ledger/ingest.py",
-    "ledger/store.py",
-    "ledger/connection.py",  # random pauses between tries to get the write lock
+    "ledger/storage/store.py",
+    "ledger/storage/connection.py",  # random pauses between tries to get the write lock
 }
-SQLITE_FILE = "ledger/connection.py"
+SQLITE_FILE = "ledger/storage/connection.py"
 CATCH_ALL_FILES = {"cli/main.py", "inspector/app.py"}
 """The tops of the two programs."""
 

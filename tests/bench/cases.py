@@ -18,11 +18,11 @@ import zstandard
 
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.blocks import keys_in
-from ctxledger.ledger.catchup import catch_up
+from ctxledger.ledger.caches.catchup import catch_up
 from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.rolling_back import apply_rollback, plan_rollback
 from ctxledger.ledger.session import Session
-from ctxledger.ledger.views import load_items
+from ctxledger.ledger.views.contents import load_items
 
 from .ledgers import long_session
 from .measure import Result, percentile, ratio, seconds

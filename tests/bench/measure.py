@@ -57,9 +57,9 @@ def percentile(values: list[float], share: float) -> float:
 
 def table(results: list[Result]) -> str:
     """A Markdown table."""
+    python, sqlite = platform.python_version(), sqlite3.sqlite_version
     lines = [
-        f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {sys.platform},"
-        f" {platform.machine()}",
+        f"Python {python}, SQLite {sqlite}, {sys.platform}, {platform.machine()}",
         "",
         "| what | measured | goal | reached | detail |",
         "|---|---|---|---|---|",

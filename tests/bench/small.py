@@ -7,4 +7,5 @@ import sys
 from pathlib import Path
 
 root = Path(__file__).parents[2]
-sys.exit(subprocess.run([sys.executable, "-m", "tests.bench", "--small"], cwd=root).returncode)
+command = [sys.executable, "-m", "tests.bench", "--small"]
+sys.exit(subprocess.run(command, cwd=root, check=False).returncode)

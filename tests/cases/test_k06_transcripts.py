@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import ConflictError, Ledger
-from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.catchup import rebuild
+from ctxledger.ledger.caches.catchup import rebuild
+from ctxledger.ledger.finding.catalogue import session_rows
+from ctxledger.ledger.finding.searching import search
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
-from ctxledger.ledger.migrations import CACHE_TABLES
-from ctxledger.ledger.searching import search
+from ctxledger.ledger.integrity.verify import verify
+from ctxledger.ledger.storage.migrations import CACHE_TABLES
 
 from .conftest import Told, in_process, texts
 

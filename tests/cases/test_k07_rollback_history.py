@@ -11,10 +11,10 @@ import pytest
 
 from ctxledger.ledger import BadInput, UnknownReference
 from ctxledger.ledger.events import ItemPinned, ItemUnpinned, StateNoted, WindowCompacted
-from ctxledger.ledger.exporting import native_lines
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.exporting.native import native_lines
+from ctxledger.ledger.finding.searching import search
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.rolling_back import compactions
-from ctxledger.ledger.searching import search
 from ctxledger.ledger.session import Session
 
 from .conftest import Told, lines_of, texts

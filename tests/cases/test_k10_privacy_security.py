@@ -11,8 +11,8 @@ import pytest
 
 from ctxledger.ledger import BadInput
 from ctxledger.ledger.content import is_label
-from ctxledger.ledger.exporting import native_lines
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.exporting.native import native_lines
+from ctxledger.ledger.integrity.verify import verify
 
 from .conftest import Told, texts
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import CorruptLedger
-from ctxledger.ledger.blaming import blame_item
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.finding.blaming import blame_item
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.session import Session
 
 from .conftest import Told, texts

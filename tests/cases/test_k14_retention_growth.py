@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import Ledger
-from ctxledger.ledger.catalogue import session_rows
-from ctxledger.ledger.connection import Connection
+from ctxledger.ledger.finding.catalogue import session_rows
 from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.storage.connection import Connection
 
 from .conftest import MODEL, Told, texts
 

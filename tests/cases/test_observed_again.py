@@ -9,7 +9,7 @@ import pytest
 from ctxledger.ledger import BadInput
 from ctxledger.ledger.events import WindowRewritten
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.render.anthropic_rules import check_request
 from ctxledger.ledger.rolling_back import compactions, undone_versions
 from ctxledger.ledger.session import Session

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from ctxledger.ledger import BadInput, Ledger, LedgerError
 from ctxledger.ledger.events import WINDOW_TYPES, Delta
 from ctxledger.ledger.importing import import_file, open_pipe
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.references import find_change
 from ctxledger.ledger.render.anthropic_rules import check_request
 from ctxledger.ledger.rolling_back import compactions, undone_versions

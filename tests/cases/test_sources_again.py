@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger.importing import import_file, open_pipe
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .conftest import Told, texts
 

@@ -11,7 +11,7 @@ from click.testing import Result
 
 from ctxledger.cli.demo_data import recording as demo_recording
 from ctxledger.cli.demo_data import write_recording
-from ctxledger.ledger.connection import Connection
+from ctxledger.ledger.storage.connection import Connection
 
 Run = Callable[..., Result]
 

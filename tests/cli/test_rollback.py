@@ -13,7 +13,7 @@ from click.testing import Result
 
 from ctxledger.cli.demo_data import write_recording
 from ctxledger.ledger import Ledger
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.render.anthropic_rules import check_request
 
 Run = Callable[..., Result]

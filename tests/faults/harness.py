@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from ctxledger.ledger import CorruptLedger, Ledger, LedgerError, Session
-from ctxledger.ledger.chain import Head
-from ctxledger.ledger.codec import unpack
 from ctxledger.ledger.content import Block
 from ctxledger.ledger.drafts import AnyDraft, EvictItems, ImportCompaction, OpenSession
 from ctxledger.ledger.events import ContentRedacted
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import Verification, verify
+from ctxledger.ledger.integrity.verify import Verification, verify
+from ctxledger.ledger.storage.chain import Head
+from ctxledger.ledger.storage.codec import unpack
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 RECORDING = FIXTURES / "claude-code-interrupts.jsonl"

@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from ctxledger.ledger import Ledger, Session
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import Child, say
 

@@ -22,7 +22,7 @@ from tests.faults.killing import kill_writers
 
 from ctxledger.ledger import Ledger, StorageFailed
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 
 def flips(folder: Path, count: int, seed: int) -> str:

@@ -12,7 +12,7 @@ import pytest
 from ctxledger.ledger import Ledger, LedgerError, Session, StorageFailed
 from ctxledger.ledger.drafts import AppendMessage, EvictItems, Note
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import RECORDING, make_ledger, open_ledger, say, text_block, write
 

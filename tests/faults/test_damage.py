@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from ctxledger.ledger import CorruptLedger, Ledger, LedgerError
-from ctxledger.ledger.chain import Head
-from ctxledger.ledger.codec import pack
-from ctxledger.ledger.integrity import Verification, verify
-from ctxledger.ledger.sources import RecordRow
+from ctxledger.ledger.integrity.verify import Verification, verify
+from ctxledger.ledger.storage.chain import Head
+from ctxledger.ledger.storage.codec import pack
+from ctxledger.ledger.storage.sources import RecordRow
 
 from .harness import (
     checked,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ctxledger.ledger import Ledger, LedgerError, StorageFailed
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import in_child, make_ledger, open_ledger, say
 
@@ -60,7 +60,7 @@ def test_a_checkpoint_that_finds_no_room_does_not_undo_what_was_acknowledged(
     ledger = Ledger.open(path)
     session = ledger.session("work")
     version = say(session, "in the log")
-    monkeypatch.setattr("ctxledger.ledger.connection.CHECKPOINT_BYTES", 0)
+    monkeypatch.setattr("ctxledger.ledger.storage.connection.CHECKPOINT_BYTES", 0)
 
     def full() -> None:
         raise StorageFailed("The disk is full.", "Free some.")

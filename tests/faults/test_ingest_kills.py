@@ -13,7 +13,7 @@ import pytest
 
 from ctxledger.ledger import Ledger, ingest
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import RECORDING, Child, in_child, open_ledger
 

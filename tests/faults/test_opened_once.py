@@ -16,18 +16,18 @@ import pytest
 
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import RECORDING, make_ledger, say
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "ledger").rglob("*.py"))
-CONNECTION = "ledger/connection.py"
+CONNECTION = "ledger/storage/connection.py"
 OPEN_RECORDINGS = {
     "ledger/importing.py",
     "ledger/tokens.py",
     "ledger/record/follow.py",
-    "ledger/exporting.py",
+    "ledger/exporting/native.py",
 }
 """They open recordings, exports and the token table by a path of their own, never a ledger's."""
 COPIERS = {"shutil", "zipfile", "tarfile", "mmap", "fileinput"}

@@ -19,9 +19,9 @@ from ctxledger.ledger import (
     Ledger,
     LedgerError,
 )
-from ctxledger.ledger.connection import APPLICATION_ID, SCHEMA_VERSION
 from ctxledger.ledger.importing import import_file
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
+from ctxledger.ledger.storage.connection import APPLICATION_ID, SCHEMA_VERSION
 
 from .harness import RECORDING, child, in_child, make_ledger, open_ledger, say
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ctxledger.ledger.chain import Head, link
-from ctxledger.ledger.integrity import Verification
+from ctxledger.ledger.integrity.verify import Verification
+from ctxledger.ledger.storage.chain import Head, link
 
 from .harness import checked, make_ledger
 

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from ctxledger.ledger import ConflictError, Ledger, LedgerBusy
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 from .harness import child, make_ledger, open_ledger, say
 from .killing import kill_writers

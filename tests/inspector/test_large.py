@@ -11,7 +11,7 @@ from ctxledger.inspector.answers import SessionLine, SessionOverview
 from ctxledger.inspector.describe import TimelineRow
 from ctxledger.inspector.widgets.line_list import STRIPS_MAX, LineList
 from ctxledger.inspector.widgets.timeline import PAGE_ROWS, PAGES_MAX, TimelineLines
-from ctxledger.ledger.views import WindowView
+from ctxledger.ledger.views.contents import WindowView
 
 SIZES = (0, 1, 1_000, 1_000_000)
 

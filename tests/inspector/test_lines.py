@@ -23,6 +23,7 @@ from ctxledger.inspector.text import TextLines
 from ctxledger.inspector.widgets.timeline import TimelineLines, timeline_line
 from ctxledger.ledger import events as ev
 from ctxledger.ledger.drafts import Usage
+from ctxledger.ledger.event_codec import type_of
 from ctxledger.ledger.events import Delta, StoredBlock, StoredMessage, Tokens
 from ctxledger.ledger.plaintext import cell_width
 
@@ -162,7 +163,7 @@ def test_each_event_is_told_in_words(
 
 
 def test_every_event_type_is_told() -> None:
-    assert {ev.type_of(event) for event, *_ in EVENTS} == set(ev.EVENT_TYPES)
+    assert {type_of(event) for event, *_ in EVENTS} == set(ev.EVENT_TYPES)
 
 
 def test_an_undone_event_says_so() -> None:

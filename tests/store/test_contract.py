@@ -15,10 +15,8 @@ from ctxledger.ledger import (
     StorageFailed,
     UnknownReference,
 )
-from ctxledger.ledger.bodies import REDACTED, SHARED_BYTES_MIN
-from ctxledger.ledger.chain import link
-from ctxledger.ledger.codec import pack_event
 from ctxledger.ledger.drafts import ChangePhase as PhaseDraft
+from ctxledger.ledger.event_codec import encode
 from ctxledger.ledger.events import (
     Delta,
     ItemPinned,
@@ -26,9 +24,11 @@ from ctxledger.ledger.events import (
     PhaseChanged,
     RolledBack,
     SessionOpened,
-    encode,
 )
-from ctxledger.ledger.store import Store
+from ctxledger.ledger.storage.bodies import REDACTED, SHARED_BYTES_MIN
+from ctxledger.ledger.storage.chain import link
+from ctxledger.ledger.storage.codec import pack_event
+from ctxledger.ledger.storage.store import Store
 from ctxledger.ledger.window import Entry, Window
 
 
@@ -194,15 +194,15 @@ def test_redacted_contents_read_as_such_and_are_not_shared_again(store: Store) -
 def test_windows_come_from_the_nearest_snapshot(store: Store) -> None:
     session = opened(store)
     add(store, session, 10)
-    assert store.changes_since_snapshot(session) == 10
+    assert store.windows.changes_since_snapshot(session) == 10
     true = store.window(session, 6)
     with store.transaction():
-        store.put_snapshot(session, true)
-    assert store.changes_since_snapshot(session) == 5
+        store.windows.keep(session, true)
+    assert store.windows.changes_since_snapshot(session) == 5
     assert store.window(session, 6) == true
     assert [e.key for e in store.window(session, 8).entries] == [f"{v}.0" for v in range(2, 9)]
     with store.transaction():  # a wrong one shows that it is used, and another version's is not
-        store.put_snapshot(session, Window(6, (Entry("5.0"),)))
+        store.windows.keep(session, Window(6, (Entry("5.0"),)))
     assert [e.key for e in store.window(session, 7).entries] == ["5.0", "7.0"]
     with store.transaction():
         store.db.execute("UPDATE snapshots SET projector = projector + 1")
@@ -223,7 +223,7 @@ def test_a_fork_goes_on_from_a_version_of_its_parent(store: Store) -> None:
     assert [e.key for e in store.window(fork, 6).entries] == ["2.0", "3.0", "5.0", "6.0"]
     assert [stored.session for stored in store.read(grandchild)] == [parent, parent, grandchild]
     assert [s.version for s in store.read(fork, is_reverse=True)] == [6, 5, 4, 3, 2, 1]
-    assert store.change_before(fork, 6, 3) == 2
+    assert store.windows.change_before(fork, 6, 3) == 2
 
 
 def test_a_change_before_counts_window_changes_only(store: Store) -> None:
@@ -232,8 +232,8 @@ def test_a_change_before_counts_window_changes_only(store: Store) -> None:
     with store.transaction():
         store.append(session, None, [(PhaseChanged(name=b"k" * 16), "user")])
         store.append(session, None, [(RolledBack(number=1, delta=Delta()), "operator")])
-    assert [store.change_before(session, 5, n) for n in range(1, 5)] == [4, 2, 1, 0]
-    assert store.first_of_last_changes_by(session, "operator") == 5
+    assert [store.windows.change_before(session, 5, n) for n in range(1, 5)] == [4, 2, 1, 0]
+    assert store.windows.first_of_last_changes_by(session, "operator") == 5
 
 
 WRITES: dict[str, Callable[[Ledger], object]] = {

@@ -14,10 +14,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ctxledger.ledger import codec
-from ctxledger.ledger.chain import Head, commit_to, content_digest, link
-from ctxledger.ledger.events import EVENT_TYPES, AnyEvent, decode, encode, type_of
-from ctxledger.ledger.integrity_events import body_keys
+from ctxledger.ledger.event_codec import decode, encode, type_of
+from ctxledger.ledger.events import EVENT_TYPES, AnyEvent
+from ctxledger.ledger.integrity.events import body_keys
+from ctxledger.ledger.storage import codec
+from ctxledger.ledger.storage.chain import Head, commit_to, content_digest, link
 from ctxledger.ledger.window import PROJECTOR_VERSION, project
 
 from .examples import EXAMPLES, key

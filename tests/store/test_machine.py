@@ -23,7 +23,7 @@ from ctxledger.ledger.drafts import (
     ExtendMessage,
     ImportCompaction,
 )
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.integrity.verify import verify
 
 Shown = list[tuple[str, str]]
 """(item, text) of a window."""
@@ -119,7 +119,7 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(text=st.text("ab\u4e2d ", min_size=1, max_size=4))
     def append(self, text: str) -> None:
         name = f"u{self.session.version}"
-        version = self.session.append({"role": "user", "content": text}, id=name)
+        version = self.session.append({"role": "user", "content": text}, message_id=name)
         self.messages[name] = [f"{version}.0"]
         self.model.ops[version] = ("append", (f"{version}.0", text))
         self.done()
@@ -238,7 +238,9 @@ class LedgerMachine(RuleBasedStateMachine):
     def write_from_elsewhere(self) -> None:
         name = f"u{self.session.version}"
         with Ledger.open(self.path, is_durable=False) as other:
-            version = other.session("work").append({"role": "user", "content": "else"}, id=name)
+            version = other.session("work").append(
+                {"role": "user", "content": "else"}, message_id=name
+            )
         self.messages[name] = [f"{version}.0"]
         self.model.ops[version] = ("append", (f"{version}.0", "else"))
         with pytest.raises(ConflictError):

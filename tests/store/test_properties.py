@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxledger.ledger import CorruptLedger, Ledger, store, writer
+from ctxledger.ledger import CorruptLedger, Ledger
 from ctxledger.ledger.content import Block, to_json
+from ctxledger.ledger.deltas import delta_between, diff
 from ctxledger.ledger.drafts import (
     AnyDraft,
     AppendMessage,
@@ -21,20 +22,14 @@ from ctxledger.ledger.drafts import (
     SetSystem,
     SetTools,
 )
-from ctxledger.ledger.events import AnyEvent, Delta, MessageAppended, decode, encode
-from ctxledger.ledger.integrity import verify
+from ctxledger.ledger.event_codec import decode, encode
+from ctxledger.ledger.events import AnyEvent, Delta, MessageAppended
+from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.rollback import undo_change
 from ctxledger.ledger.session import Session
-from ctxledger.ledger.window import (
-    Entry,
-    Window,
-    WindowBuilder,
-    delta_between,
-    diff,
-    entries_of,
-    project,
-    texts_of,
-)
+from ctxledger.ledger.storage import windows as stored_windows
+from ctxledger.ledger.window import Entry, Window, WindowBuilder, entries_of, project, texts_of
+from ctxledger.ledger.writing import writer
 
 from .strategies import any_event, windows
 
@@ -165,7 +160,7 @@ def live(ledger: Ledger, random: Random, steps: int) -> Session:
 def test_a_window_is_what_its_events_make_it_whatever_follows(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "SNAPSHOT_EVERY", 3)
+    monkeypatch.setattr(stored_windows, "SNAPSHOT_EVERY", 3)
     monkeypatch.setattr(writer, "snapshot_interval", lambda _: 3)
     random = Random(seed)
     with Ledger.open() as ledger:

@@ -1,0 +1,40 @@
+"""How events are written and read: JSON, the same bytes for the same event on every machine.
+
+Events of earlier program versions are upcast here. Knows nothing about storage.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from .errors import CorruptLedger
+from .events import AnyEvent, Event
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+
+
+def type_of(event: Event) -> str:
+    """The stored tag: `message_appended`."""
+    return str(event.__struct_config__.tag)
+
+
+def encode(event: AnyEvent) -> bytes:
+    """Write an event as JSON, the same bytes for the same event on every machine."""
+    return _encoder.encode(event)
+
+
+def decode(data: bytes) -> AnyEvent:
+    """Read an event of this or any earlier program version.
+
+    Old fields are upcast here; there is one version so far.
+
+    Raises:
+        CorruptLedger: the bytes are no event.
+    """
+    try:
+        return _decoder.decode(data)
+    except msgspec.DecodeError as error:
+        raise CorruptLedger(
+            f"A stored event cannot be read: {error}.", "Run `ctxledger verify`."
+        ) from error

@@ -1,0 +1,1 @@
+"""Sessions, searches and the lives of items, answered from the caches."""

@@ -1,0 +1,1 @@
+"""Proof that nothing was changed, removed or damaged."""

@@ -1,0 +1,1 @@
+"""The ledger file: one connection, the schema, events, contents and source bytes."""

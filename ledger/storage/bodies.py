@@ -1,0 +1,117 @@
+"""Contents, apart from events: each under a key that commits to it and can outlive it.
+
+Contents of 1 KB and more are stored once. Redaction removes contents, salt and lookup; the key
+stays, so the chain still verifies. Knows nothing about events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ..errors import CorruptLedger
+from .chain import commit_to, content_digest
+from .codec import pack, unpack
+from .connection import Connection
+
+SHARED_BYTES_MIN = 1024
+SALT_BYTES = 16
+LOOKUP_BATCH = 500
+REDACTED = b"[redacted]"
+"""What reads back for contents that were removed."""
+
+
+class Bodies:
+    """The `bodies` table."""
+
+    def __init__(self, connection: Connection, entropy: Callable[[int], bytes]) -> None:
+        self._db = connection
+        self._entropy = entropy
+
+    def put(self, data: bytes) -> bytes:
+        """Store contents inside a transaction and give their key; checked by reading `key` back.
+
+        Equal contents of `SHARED_BYTES_MIN` or more are stored once.
+        """
+        lookup = None
+        if len(data) >= SHARED_BYTES_MIN:
+            lookup = content_digest(data)
+            row = self._db.row("SELECT key FROM bodies WHERE lookup = ?", (lookup,))
+            if row is not None:
+                return bytes(row[0])
+        salt = self._entropy(SALT_BYTES)
+        key = commit_to(salt, data)
+        packed = pack(data)
+        self._db.execute(
+            "INSERT INTO bodies(key, salt, size, data, lookup) VALUES (?, ?, ?, ?, ?)",
+            (key, salt, len(data), packed, lookup),
+        )
+        self._db.note_written(len(packed) + 100)
+        return key
+
+    def get(self, key: bytes) -> bytes:
+        """Contents by key, `REDACTED` when they were removed.
+
+        Raises:
+            CorruptLedger: missing, or not what the key commits to.
+        """
+        return self.get_many((key,))[key]
+
+    def get_many(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Contents for many keys in few queries; each is checked against its key.
+
+        Raises:
+            CorruptLedger: one is missing, or not what its key commits to.
+        """
+        found, faults = self.get_sound(keys)
+        for fault in faults.values():
+            raise fault
+        return found
+
+    def get_sound(
+        self, keys: Iterable[bytes]
+    ) -> tuple[dict[bytes, bytes], dict[bytes, CorruptLedger]]:
+        """(contents that are as they were stored, what is wrong with the others), by key."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[bytes, bytes] = {}
+        faults: dict[bytes, CorruptLedger] = {}
+        for start in range(0, len(wanted), LOOKUP_BATCH):
+            batch = wanted[start : start + LOOKUP_BATCH]
+            marks = ",".join("?" * len(batch))
+            for key, salt, data in self._db.rows(
+                f"SELECT key, salt, data FROM bodies WHERE key IN ({marks})", batch
+            ):
+                try:
+                    found[key] = self._checked(key, salt, data)
+                except CorruptLedger as fault:
+                    faults[key] = fault
+        for key in wanted:
+            if key not in found and key not in faults:
+                faults[key] = _fault(key, "are missing")
+        return found, faults
+
+    def ids_of(self, keys: Iterable[bytes]) -> dict[bytes, int]:
+        """Row ids for keys, for the caches."""
+        wanted = list(dict.fromkeys(keys))
+        found: dict[bytes, int] = {}
+        for start in range(0, len(wanted), LOOKUP_BATCH):
+            batch = wanted[start : start + LOOKUP_BATCH]
+            marks = ",".join("?" * len(batch))
+            found.update(self._db.rows(f"SELECT key, id FROM bodies WHERE key IN ({marks})", batch))
+        return found
+
+    def _checked(self, key: bytes, salt: bytes | None, packed: bytes | None) -> bytes:
+        if salt is None or packed is None:
+            return REDACTED
+        try:
+            data = unpack(packed)
+        except CorruptLedger as error:
+            raise _fault(key, "cannot be read") from error
+        if commit_to(salt, data) != key:
+            raise _fault(key, "were changed on disk")
+        return data
+
+
+def _fault(key: bytes, what: str) -> CorruptLedger:
+    return CorruptLedger(
+        f"The contents {key.hex()} {what}.", "Run `ctxledger verify` to see what is affected."
+    )

@@ -1,0 +1,1 @@
+"""Windows with contents: as people see them, compared, grouped, measured."""

@@ -1,0 +1,1 @@
+"""From drafts to appended events: names, state, decisions, the writer."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.import_report import Report
-from ctxledger.ledger.importing import FileSource, open_reader
+from ctxledger.ledger.importing import FileSource, open_reader, refuse_own_file
 from ctxledger.ledger.plaintext import one_line
 
 from .output import Output
@@ -63,6 +63,7 @@ def import_shown(
     Raises:
         BadInput, UnknownFormat: it cannot be read.
     """
+    refuse_own_file(ledger, Path(name))
     file = FileSource(Path(name))
     progress = Progress(name, out)
     try:

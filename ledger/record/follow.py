@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..import_report import Report
-from ..importing import READ_BYTES, FileSource, open_reader
+from ..importing import READ_BYTES, FileSource, open_reader, refuse_own_file
 from ..ingest import SourceReader
 from ..ledger import Ledger
 from .pipe import StopSign
@@ -56,6 +56,7 @@ class Follower:
         return _joined(self._reports, str(self._path))
 
     def _open(self) -> None:
+        refuse_own_file(self._ledger, self._path)
         try:
             file = FileSource(self._path)
         except BadInput:

@@ -55,6 +55,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "search": ("look", "Search everything that was ever recorded."),
     "stats": ("look", "Show sizes and counts of the ledger or a session."),
     "rollback": ("undo", "Undo a compaction or eviction, or restore a version."),
+    "fork": ("undo", "Go on from an earlier version in a session of its own."),
     "ingest": ("take", "Take in what an agent recorded: files or a pipe."),
     "export": ("take", "Write a session out again."),
     "verify": ("keep", "Prove that nothing was changed or cut off."),

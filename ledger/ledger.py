@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
@@ -16,6 +17,7 @@ from .caches.counting import TokenCache
 from .content import label
 from .drafts import OpenSession
 from .errors import BadInput, LedgerError, UnknownReference
+from .events import OPERATOR, SessionOpened
 from .references import resolve_session
 from .session import Session
 from .storage.connection import MEMORY, Connection
@@ -143,6 +145,46 @@ class Ledger:
                 session = self.writer.write(draft).session
         return Session(self, session, concurrent=concurrent)
 
+    def fork(self, session: Session, at: str | int = "head", name: str = "") -> Session:
+        """Open a session that goes on from a version of another; the other stays as it is.
+
+        Its versions continue behind that version, and older items are the parent's: nothing is
+        copied.
+
+        Args:
+            name: "" = the parent's name with `.fork1`, `.fork2` ... behind it.
+
+        Raises:
+            UnknownReference: there is no such version.
+            BadInput: version 0, before anything was recorded.
+            ConflictError: the name is taken.
+        """
+        version = session.resolve(at)
+        if version < 1:
+            raise BadInput("There is nothing to fork before version 1.", "Name a later version.")
+        taken = {taken_name for _, taken_name in self.store.session_names()}
+        candidates = (f"{session.name}.fork{number}" for number in count(1))
+        name = name or next(candidate for candidate in candidates if candidate not in taken)
+        opened = session.opened
+        event = SessionOpened(
+            name=label(name),
+            format="api",
+            coverage=opened.coverage,
+            title=opened.title,
+            model=opened.model,
+            limit_tokens=opened.limit_tokens,
+            limit_source=opened.limit_source,
+            folder=opened.folder,
+            branch=opened.branch,
+            relation="fork",
+            parent=session.id,
+            parent_version=version,
+            at_ms=self.now_ms(),
+        )
+        with self.store.transaction():
+            opened_id = self.store.open_session(event, OPERATOR)
+        return Session(self, opened_id)
+
     def find(self, reference: str) -> Session:
         """A handle on the session a person means: name, title, unique prefix, `@` = newest.
 
@@ -154,11 +196,22 @@ class Ledger:
             return Session(self, exact)
         names = self.store.session_names()
         if reference == "@" and names:
-            return Session(self, self.store.last_written())
+            return Session(self, self._newest())
         try:
             return Session(self, resolve_session(names, {}, reference))
         except UnknownReference:
             return Session(self, resolve_session(names, self._titles(), reference))
+
+    def _newest(self) -> int:
+        """The session written to last, helper calls and subagents only if there is no other."""
+        side: dict[int, bool] = {}
+        for session in self.store.written_last():
+            if session not in side:
+                opened = Session(self, session).opened
+                side[session] = opened.relation in ("side", "subagent")
+                if not side[session]:
+                    return session
+        return next(iter(side))
 
     def _titles(self) -> dict[int, str]:
         from .finding.catalogue import session_rows

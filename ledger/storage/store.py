@@ -103,16 +103,10 @@ class Store:
         """(id, name) of all sessions, oldest first."""
         return self.names.all()
 
-    def last_written(self) -> int:
-        """The session that the newest event belongs to.
-
-        Raises:
-            UnknownReference: the ledger is empty.
-        """
-        row = self.db.row("SELECT session FROM events ORDER BY position DESC LIMIT 1")
-        if row is None:
-            raise UnknownReference("The ledger has no sessions.", "See `ctxledger ingest --help`.")
-        return int(row[0])
+    def written_last(self) -> Iterator[int]:
+        """The session of each event, newest first."""
+        for (session,) in self.db.rows("SELECT session FROM events ORDER BY position DESC"):
+            yield int(session)
 
     def head_version(self, session: int) -> int:
         """The last version of a session."""

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, Literal
+
+from .paths import is_folder, is_hidden, is_there
 
 if TYPE_CHECKING:
     from ctxledger.ledger import Ledger, Session
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from .output import Output
 
 OpenMode = Literal["write", "read", "auto"]
+RECORDING_SUFFIXES = frozenset({".jsonl", ".json", ".yaml", ".yml", ".ndjson", ".sse", ".txt"})
+"""A SESSION argument with one of these is a file, even where there is none."""
 
 
 class Context:
@@ -119,9 +124,12 @@ class Context:
 
         A folder counts only when it is written as a path: `src` may be a session.
         """
-        path = Path(reference)
-        is_other_folder = "/" not in reference and path.is_dir()
-        return reference == "-" or (bool(reference) and path.exists() and not is_other_folder)
+        if not reference or reference == "-":
+            return bool(reference)
+        is_path = "/" in reference
+        if is_there(reference):
+            return is_path or not is_folder(reference)
+        return is_path and is_hidden(reference)  # whoever opens it says so
 
     def reading(self, reference: str) -> Session:
         """The session that a SESSION argument means, to read.
@@ -138,7 +146,7 @@ class Context:
             from .files import session_of_file
 
             return session_of_file(self._open(":memory:", "write"), Path(reference), self.out)
-        return self.ledger("auto").find(as_name(reference))
+        return self._find("auto", reference)
 
     def writing(self, reference: str) -> Session:
         """The session that a SESSION argument means, to change.
@@ -151,11 +159,29 @@ class Context:
         if self.is_file(reference):
             raise BadInput(
                 f"{reference} is a file; only a ledger can be changed.",
-                f"Take it in first: `ctxledger ingest {reference}`.",
+                f"Take it in first: `ctxledger ingest {quote(reference)}`.",
             )
-        if not self.db_path.exists():
-            return self.ledger("read").find(as_name(reference))  # says what is missing
-        return self.ledger("write").find(as_name(reference))
+        if not is_there(self.db_path):
+            return self._find("read", reference)  # says what is missing
+        return self._find("write", reference)
+
+    def _find(self, mode: OpenMode, reference: str) -> Session:
+        """A session by name; what can only be a mistyped path is called a missing file."""
+        from ctxledger.ledger import BadInput, UnknownReference
+
+        try:
+            return self.ledger(mode).find(as_name(reference))
+        except (BadInput, UnknownReference) as error:
+            if not is_path(reference):
+                raise
+            raise BadInput(
+                f"There is no file {reference}, and no session of that name.", "Check the path."
+            ) from error
+
+
+def is_path(reference: str) -> bool:
+    """Whether a SESSION argument is written as the path of a file."""
+    return "/" in reference or Path(reference).suffix.lower() in RECORDING_SUFFIXES
 
 
 def as_name(reference: str) -> str:

@@ -6,6 +6,8 @@ Knows nothing about where the ledger is.
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +44,7 @@ def tell(context: Context, recording: Path) -> None:
     _before_and_after(out, session)
     _what_it_dropped(out, session)
     _where_a_rule_went(context, session)
-    _undo(out, session)
+    _undo(context, session)
     _next_request(out, session)
     _prove(out, ledger)
     _invite(context, recording)
@@ -122,15 +124,17 @@ def _where_a_rule_went(context: Context, session: Session) -> None:
     show_stories(out, stories_of(context, session, lives, file=SESSION, words=LOST_WORDS))
 
 
-def _undo(out: Output, session: Session) -> None:
+def _undo(context: Context, session: Session) -> None:
     from ctxledger.ledger.rolling_back import apply_rollback, plan_rollback
 
+    out = context.out
     _step(out, 5, "Undo it, and keep everything that came later", f"rollback {SESSION} c1")
     plan = plan_rollback(session, ("c1",))
     show_preview(out, Preview.of(session, plan), is_short=True)
     number_ = apply_rollback(session, plan, reason="demo")
     out.line(f"Done: r{number_}, version {session.version}. Nothing was deleted;")
-    out.line(f"`ctxledger rollback {SESSION} r{number_}` undoes the undo.")
+    undo = command_line(context, "rollback", SESSION, f"r{number_}")
+    out.line("this undoes the undo: ", Styled(undo, "cyan"))
 
 
 def _next_request(out: Output, session: Session) -> None:
@@ -165,5 +169,8 @@ def _invite(context: Context, recording: Path) -> None:
     out.line(f"{context.db_path}")
     out.line(f"{recording}")
     out.line()
+    out.line("With --db and that file behind them, the commands above work, and")
     out.line(Styled(command_line(context, "inspect"), "cyan"))
     out.line("ctxledger ingest ~/.claude/projects/*/*.jsonl     # your own sessions")
+    if shutil.which("ctxledger") is None:
+        out.note(f"ctxledger is not on your PATH: it is {Path(sys.argv[0]).absolute()}.")

@@ -10,6 +10,7 @@ import json
 import msgspec
 
 from ctxledger.ledger import Session
+from ctxledger.ledger.content import REDACTED_TEXT
 from ctxledger.ledger.events import (
     AnyEvent,
     CallCompleted,
@@ -76,7 +77,8 @@ def _completion(session: Session, stored: StoredEvent) -> dict[str, object]:
 def _value(session: Session, name: str, value: object) -> object:
     if isinstance(value, bytes):
         text = session.store.bodies.get(value).decode("utf-8", "surrogatepass")
-        return json.loads(text) if name in _JSON_TEXTS else text
+        is_json = name in _JSON_TEXTS and text != REDACTED_TEXT
+        return json.loads(text) if is_json else text
     if name == "verdicts":
         return [
             {

@@ -17,9 +17,11 @@ from ctxledger.ledger.events import (
     CallCompleted,
     CheckRan,
     CompactionProposed,
+    ContentRedacted,
     ItemsEvicted,
     ModelCalled,
     PhaseChanged,
+    ProposalDiscarded,
     RecordQuarantined,
     RolledBack,
     SessionOpened,
@@ -190,6 +192,10 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
             return f"{event.reason}: {number(event.length)} bytes at {where}"
         case CheckRan():
             return f"{event.outcome}, of version {event.subject}"
+        case ProposalDiscarded():
+            return f"p{event.proposal} {event.reason}"
+        case ContentRedacted():
+            return f"contents removed: {event.reason}"
         case CompactionProposed():
             return f"by {event.method}, on version {event.base_version}"
         case _:

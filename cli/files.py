@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from shlex import quote
 
 from ctxledger.ledger import BadInput, Ledger, Session
 from ctxledger.ledger.content import label
 from ctxledger.ledger.import_report import Report
-from ctxledger.ledger.importing import HEAD_BYTES, open_pipe
+from ctxledger.ledger.importing import head_of, open_pipe
 
 from .output import Output
+from .paths import is_pipe_or_device, is_regular
 from .progress import import_shown
+from .tables import counted
 
 NAMED_MAX = 3
 STDIN = "-"
@@ -27,9 +30,10 @@ def session_of_file(ledger: Ledger, path: Path, out: Output) -> Session:
     Raises:
         BadInput, UnknownFormat: it cannot be read, or nothing in it makes a session.
     """
-    if path.is_file() and is_database(path):
+    if is_regular(path) and is_database(path):
         raise BadInput(
-            f"{path} is a database, not a recording.", f"Name a ledger with --db: `--db {path}`."
+            f"{path} is a database, not a recording.",
+            f"Name a ledger with --db: `--db {quote(str(path))}`.",
         )
     report = read_stream(ledger, path) if is_stream(path) else import_shown(ledger, str(path), out)
     counts = sorted(report.sessions.values(), key=lambda count: -count.new_events)
@@ -41,21 +45,21 @@ def session_of_file(ledger: Ledger, path: Path, out: Output) -> Session:
     main, *others = (count.session for count in counts)
     if report.quarantined:
         out.warn(
-            f"{report.quarantined} records of {path} could not be read;"
+            f"{counted(report.quarantined, 'record')} of {path} could not be read;"
             " `--type quarantine` of `ctxledger log` lists them."
         )
     if others:
         named = ", ".join(others[:NAMED_MAX]) + (" ..." if len(others) > NAMED_MAX else "")
         out.note(
             f"{path} holds {len(counts)} sessions; this is {main}, the longest."
-            f" For the others ({named}): `ctxledger ingest {path}`."
+            f" For the others ({named}): `ctxledger ingest {quote(str(path))}`."
         )
     return ledger.find(label(main))
 
 
 def is_stream(path: Path) -> bool:
     """Whether it is `-` or a pipe of the shell, which can be read only once."""
-    return str(path) == STDIN or path.is_fifo() or path.is_char_device()
+    return str(path) == STDIN or is_pipe_or_device(path)
 
 
 def read_stream(ledger: Ledger, path: Path) -> Report:
@@ -64,14 +68,24 @@ def read_stream(ledger: Ledger, path: Path) -> Report:
     Raises:
         BadInput, UnknownFormat: nothing comes, or it has no format we know.
     """
-    if str(path) == STDIN:
-        data = sys.stdin.buffer.read()
-    else:
-        with path.open("rb") as file:
-            data = file.read()
-    reader = open_pipe(ledger, data[:HEAD_BYTES], name=f"({path})")
+    try:
+        if str(path) == STDIN:
+            data = sys.stdin.buffer.read()
+        else:
+            with path.open("rb") as file:
+                data = file.read()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    head = head_of(lambda offset, length: data[offset : offset + length])
+    reader = open_pipe(ledger, head, name=f"({path})")
     reader.push(data)
     return reader.finish()
+
+
+def unreadable(path: Path, error: OSError) -> BadInput:
+    """The error for a stream that cannot be read: a folder as stdin, a pipe of another user."""
+    name = "The standard input" if str(path) == STDIN else str(path)
+    return BadInput(f"{name} cannot be read: {error.strerror}.", "Name a file, or pipe into `-`.")
 
 
 def is_database(path: Path) -> bool:

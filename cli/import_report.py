@@ -14,8 +14,10 @@ from ctxledger.ledger.events import RecordQuarantined
 from ctxledger.ledger.import_report import Report, SessionCount
 from ctxledger.ledger.session import Session
 
-from .output import Output, Styled, Text
-from .tables import Column, number
+from .arguments import command_line
+from .context import Context
+from .output import Styled, Text
+from .tables import Column, counted, number
 
 QUARANTINED_NAMED_MAX = 5
 UNKNOWN_NAMED_MAX = 8
@@ -83,8 +85,9 @@ def _session_json(count: SessionCount, totals: Totals) -> dict[str, object]:
     }
 
 
-def print_report(ledger: Ledger, reports: Sequence[Report], out: Output) -> None:
+def print_report(context: Context, ledger: Ledger, reports: Sequence[Report]) -> None:
     """The table on stdout (unless --json), warnings and what comes next on stderr."""
+    out = context.out
     rows: list[tuple[Text, ...]] = []
     for report in reports:
         for count in report.sessions.values():
@@ -104,23 +107,23 @@ def print_report(ledger: Ledger, reports: Sequence[Report], out: Output) -> None
     if rows and not out.is_json:
         out.table(COLUMNS, rows)
     for report in reports:
-        _say(ledger, report, out)
+        _say(context, ledger, report)
     if rows and not out.is_json:
         name = ledger.find("@").name
-        out.note(f"Look at the newest: `ctxledger log {name}`, `ctxledger window {name}`.")
+        log, window = (command_line(context, word, name) for word in ("log", "window"))
+        out.note(f"Look at the newest: `{log}`, `{window}`.")
 
 
-def _say(ledger: Ledger, report: Report, out: Output) -> None:
+def _say(context: Context, ledger: Ledger, report: Report) -> None:
+    out = context.out
     for warning in report.warnings:
         out.warn(warning)
     if report.is_known and not report.new_records:
         out.note(f"{report.source}: known already, nothing new.")
     if report.duplicates:
-        out.note(
-            f"{report.source}: {number(report.duplicates)} records were in the ledger already."
-        )
+        out.note(f"{report.source}: in the ledger already: {counted(report.duplicates, 'record')}.")
     if report.repaired:
-        out.note(f"{report.source}: {number(report.repaired)} records were read with a repair.")
+        out.note(f"{report.source}: read with a repair: {counted(report.repaired, 'record')}.")
     if report.unknown:
         named = list(report.unknown.items())[:UNKNOWN_NAMED_MAX]
         words = ", ".join(f"{what} ({number(count)})" for what, count in named)
@@ -129,11 +132,12 @@ def _say(ledger: Ledger, report: Report, out: Output) -> None:
         size = number(report.pending_bytes)
         out.warn(f"{report.source}: {size} bytes at the end are a half record, left for later.")
     if report.quarantined:
-        _say_quarantined(ledger, report, out)
+        _say_quarantined(context, ledger, report)
 
 
-def _say_quarantined(ledger: Ledger, report: Report, out: Output) -> None:
-    out.warn(f"{report.source}: {number(report.quarantined)} records could not be read:")
+def _say_quarantined(context: Context, ledger: Ledger, report: Report) -> None:
+    out = context.out
+    out.warn(f"{report.source}: {counted(report.quarantined, 'record')} could not be read:")
     left = QUARANTINED_NAMED_MAX
     for count in report.sessions.values():
         if not count.quarantined:
@@ -148,4 +152,5 @@ def _say_quarantined(ledger: Ledger, report: Report, out: Output) -> None:
         for event in reversed(shown):
             assert isinstance(event, RecordQuarantined), "BUG: type and data differ"
             out.warn(f"  byte {number(event.offset)}, {number(event.length)} bytes: {event.reason}")
-        out.warn(f"  all of them: `ctxledger log {session.name} --type quarantine`")
+        listed = command_line(context, "log", session.name, "--type", "quarantine")
+        out.warn(f"  all of them: `{listed}`")

@@ -33,6 +33,7 @@ How to add a command (conventions of this folder):
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -67,9 +68,9 @@ TASKS = {"look": "Look", "undo": "Undo", "take": "Take in and out", "keep": "Kee
 INTRODUCTION = """What an LLM agent had in its context window, at any moment, and how to undo
 the step that lost something.
 
-SESSION is a name, a title, the beginning of one, `@` for the newest, or a file, which is read
-without a ledger. REF is a version (42), `head`, c1 e2 r1 call7, or @2026-11-30T14:00, with ^ or
-~3 behind it for the changes before. An item is 42.1."""
+SESSION is a name, a title, the beginning of one, `@` (the one written to last, also when there is
+no SESSION), or a file, which is read without a ledger. REF is a version (42), `head`, c1 e2 r1
+call7, or @2026-11-30T14:00, with ^ or ~3 behind it for the changes before. An item is 42.1."""
 EXIT_CODES = (
     (0, "done"),
     (1, "found something: quarantined records, problems, a difference; or nothing to find"),
@@ -79,6 +80,7 @@ EXIT_CODES = (
     (5, "disk full or failing"),
     (130, "interrupted"),
 )
+DISK_EXIT = 5
 DEFECT_EXIT = 70
 """An exception that nobody expected; outside the contract on purpose."""
 
@@ -102,6 +104,18 @@ class Program(click.Group):
         found = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
         assert isinstance(found, click.Command), f"BUG: commands/{cmd_name}.py has no command"
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the nearest commands when there is none of that name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, 3)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            ctx.fail(f"There is no command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the commands by task, and the exit codes."""
@@ -144,8 +158,11 @@ def exit_code_of(run: Callable[[], object], context: Context) -> int:
     try:
         ended = run()
         context.close()
+    except click.exceptions.NoArgsIsHelpError as error:
+        context.out.usage(error.format_message())
+        return error.exit_code
     except click.ClickException as error:
-        context.out.fail(error.format_message(), _usage_hint(error))
+        context.out.fail(" ".join(error.format_message().split()), _usage_hint(error))
         return error.exit_code
     except click.Abort as error:
         return 130 if isinstance(error.__cause__, KeyboardInterrupt) else 1
@@ -176,6 +193,13 @@ def _explain(error: Exception, context: Context) -> int:
     if isinstance(error, LedgerError):
         context.out.fail(error.message, error.hint)
         return error.exit_code
+    if isinstance(error, OSError):  # ours are LedgerErrors; this is the output, or the system
+        name = error.filename or "The output"
+        context.out.fail(
+            f"{name} cannot be read or written: {error.strerror or error}.",
+            "Check the free space and the permissions.",
+        )
+        return DISK_EXIT
     import traceback
 
     sys.stderr.write(plain("".join(traceback.format_exception(error))))
@@ -195,7 +219,21 @@ def cli() -> None:
     """Replaced by INTRODUCTION."""
 
 
+def open_standard_streams() -> None:
+    """Give a closed stdin, stdout or stderr the empty device.
+
+    Otherwise the next file that is opened gets its descriptor: the ledger would be stdout.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
 def main() -> NoReturn:
     """The console script."""
+    open_standard_streams()
     cli.main(prog_name="ctxledger")
     raise AssertionError("BUG: main came back")

@@ -11,6 +11,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
 from ctxledger.ledger.plaintext import ELLIPSIS, plain
@@ -138,8 +139,16 @@ class Output:
         self.flush()
         _to_stderr(text)
 
+    def usage(self, text: str) -> None:
+        """Say how the program is called."""
+        _to_stderr(text)
+
     def fail(self, message: str, hint: str) -> None:
         """Say why nothing was done, and what to do next."""
+        try:
+            sys.stdout.flush()
+        except OSError:
+            self.forget_stdout()
         _to_stderr(f"ctxledger: {message}")
         if hint:
             _to_stderr(f"  {hint}")
@@ -201,8 +210,9 @@ class Output:
 
 def _to_stderr(text: str) -> None:
     sys.stdout.flush()
-    _emit(sys.stderr, plain(text) + "\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # nobody can be told any more; the exit code still says it
+        _emit(sys.stderr, plain(text) + "\n")
+        sys.stderr.flush()
 
 
 def _emit(stream: IO[str], text: str) -> None:

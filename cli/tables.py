@@ -33,6 +33,11 @@ def number(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 record`, `2,000 records`."""
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
+
+
 def one_line_text(text: str) -> str:
     """Runs of white space become one space: a text for a cell. Not cut, not yet `plain`."""
     return " ".join(text.split())

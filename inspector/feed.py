@@ -18,7 +18,12 @@ from ctxledger.ledger.errors import CorruptLedger
 from ctxledger.ledger.event_codec import type_of
 from ctxledger.ledger.events import AnyEvent, StoredBlock, messages_of
 from ctxledger.ledger.finding.catalogue import session_rows
-from ctxledger.ledger.rolling_back import RollbackPlan, plan_rollback, undone_versions
+from ctxledger.ledger.rolling_back import (
+    REARRANGING_TYPES,
+    RollbackPlan,
+    plan_rollback,
+    undone_versions,
+)
 from ctxledger.ledger.storage.store import StoredEvent
 from ctxledger.ledger.views.comparing import Comparison, compare
 from ctxledger.ledger.views.contents import ViewEntry, WindowView
@@ -34,7 +39,6 @@ if TYPE_CHECKING:
 PREVIEW_BYTES_MAX = 256 * 1024
 """Larger contents are not read for a row of the timeline; the row says how large they are."""
 SEARCH_HITS_MAX = 200
-LEAVING_TYPES = ("window_compacted", "items_evicted", "rolled_back", "window_rewritten")
 
 
 class Feed:
@@ -92,12 +96,11 @@ class Feed:
     def overview(self, session: int) -> SessionOverview:
         """Its name, head and compactions as they are now."""
         handle = self._session(session)
-        marks = self._ledger.store.marks(session, "window_compacted")
         return SessionOverview(
             id=session,
             name=handle.name,
             head=handle.refresh(),
-            compactions=tuple(stored.version for stored in marks),
+            compactions=tuple(self._ledger.store.mark_versions(session, "window_compacted")),
         )
 
     def resolve(self, session: int, reference: str) -> int:
@@ -215,13 +218,12 @@ class Feed:
     def _left_at(self, session: int, item: str) -> tuple[int, str]:
         """The newest event that took an item out of the window."""
         store = self._ledger.store
-        events = [e for name in LEAVING_TYPES for e in store.marks(session, name)]
-        for stored in sorted(events, key=lambda e: e.version, reverse=True):
-            before = store.window(session, stored.version - 1).entries
-            after = store.window(session, stored.version).entries
-            if any(e.item_id == item for e in before) and all(e.item_id != item for e in after):
-                row = row_of(stored.version, stored.event, lambda _: "")
-                return stored.version, row.handle or f"{row.kind} at {stored.version}"
+        versions = (v for name in REARRANGING_TYPES for v in store.mark_versions(session, name))
+        for version in sorted(versions, reverse=True):
+            # It is not there later on, so the newest change that still found it took it out.
+            if any(e.item_id == item for e in store.window(session, version - 1).entries):
+                row = row_of(version, store.read_one(session, version).event, lambda _: "")
+                return version, row.handle or f"{row.kind} at {version}"
         return 0, ""
 
     # -- comparing, searching, undoing --------------------------------------------------------

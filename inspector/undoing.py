@@ -27,6 +27,7 @@ def preview_rollback(feed: Feed, session: int, handles: Sequence[str], to: str) 
         restored=restored,
         removed=removed,
         tokens_method=feed.tokens_method,
+        unrecorded=max(0, feed.window(session, plan.base_version, "sent").unrecorded or 0),
     )
 
 

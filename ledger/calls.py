@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
-from .content import block_from, digest_of, is_result, to_json
-from .drafts import AppendMessage, CompleteCall, StartCall, Usage
+from .blocks import blocks_given
+from .content import Block, block_from, digest_of, is_result, to_json
+from .drafts import AppendMessage, CompleteCall, StartCall
 from .errors import BadInput
+from .formats.anthropic_effects import iterations_from, usage_from
 from .render.recorded import render_recorded, split_request
 from .views.calls import render_next
 from .views.contents import load_window
@@ -33,7 +35,7 @@ class Call:
 
     def __init__(self, session: Session, max_tokens: int) -> None:
         self._session = session
-        rendering = render_next(session, session.version, max_tokens)
+        rendering = render_next(session, session.version, max_tokens, "anthropic")
         self.request: dict[str, Any] = rendering.body
         """The request body: model, max_tokens, system, tools, messages."""
         self.repairs = rendering.repairs
@@ -76,10 +78,7 @@ class Call:
         if not isinstance(content, list):
             raise BadInput("The answer has no `content`.", "Pass what messages.create returned.")
         session = self._session
-        blocks = tuple(
-            block_from(part, "tool" if is_result(str(part.get("type"))) else "assistant")
-            for part in content
-        )
+        blocks = blocks_given(content, _answered)
         at_ms = session.ledger.now_ms()
         with session.writing():
             write = session.ledger.writer.write
@@ -99,12 +98,8 @@ class Call:
                     session=session.name,
                     call=self._id,
                     stop_reason=str(answer.get("stop_reason") or ""),
-                    usage=Usage(
-                        input_tokens=usage.get("input_tokens"),
-                        cache_read_tokens=usage.get("cache_read_input_tokens"),
-                        cache_write_tokens=usage.get("cache_creation_input_tokens"),
-                        output_tokens=usage.get("output_tokens"),
-                    ),
+                    usage=usage_from(usage),
+                    iterations=iterations_from(usage),
                     at_ms=at_ms,
                 ),
                 is_local=True,
@@ -129,3 +124,8 @@ class Call:
         )
         with session.writing():
             session.ledger.writer.write(draft, is_local=True)
+
+
+def _answered(part: Mapping[str, Any]) -> Block:
+    """A block of an answer: the model's, or the result of a tool that its provider ran."""
+    return block_from(part, "tool" if is_result(str(part.get("type"))) else "assistant")

@@ -34,6 +34,8 @@ _MAIN_FIELD = {
     "compaction": "content",
     "tool": "",
 }
+REDACTED_TEXT = "[redacted]"
+"""What reads back for contents that were removed for good."""
 NO_TYPE = "?"
 """Type of a block whose own `type` is missing or no label; it is kept whole as JSON."""
 CALL_TYPES = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
@@ -193,8 +195,15 @@ def tool_value(block: Block) -> dict[str, Any]:
     return dict(from_json(block.text))
 
 
+def is_opaque(block: Block) -> bool:
+    """True for a summary that came encrypted: only its provider can read it."""
+    return block.type == "compaction" and block.is_absent and "encrypted_content" in block.rest
+
+
 def readable(block: Block) -> str:
     """The words of a block for a person: text, a result's text parts, else the JSON."""
+    if is_opaque(block):
+        return f"[opaque: {len(block.rest)} characters that only the provider can read]"
     if not block.is_json:
         return block.text
     if is_result(block.type):

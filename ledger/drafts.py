@@ -81,6 +81,8 @@ class Usage(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Uncached input only, as Anthropic counts it."""
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cache_write_1h_tokens: int | None = None
+    """Of `cache_write_tokens`: kept for an hour, at another price. None = not said."""
     output_tokens: int | None = None
     kind: str = ""
     """Inside `iterations`: `message` or `compaction`."""
@@ -205,6 +207,8 @@ class RewriteWindow(Draft, frozen=True):
     is_inferred: bool = True
     evidence: str = ""
     """Ids (of records, messages) that show it."""
+    is_return: bool = False
+    """The agent went back to a window that it had: what it cleared meanwhile stays cleared."""
 
 
 class Note(Draft, frozen=True):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from .errors import CorruptLedger
+from .errors import BadInput, CorruptLedger
 from .events import AnyEvent, Event
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -22,6 +22,22 @@ def type_of(event: Event) -> str:
 def encode(event: AnyEvent) -> bytes:
     """Write an event as JSON, the same bytes for the same event on every machine."""
     return _encoder.encode(event)
+
+
+def encode_checked(event: AnyEvent) -> bytes:
+    """Write an event that is to be kept for ever, and read it back: a struct takes any value.
+
+    Raises:
+        BadInput: a value of it is of the wrong type or too large; it could never be read.
+    """
+    try:
+        data = encode(event)
+        _decoder.decode(data)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError) as error:
+        raise BadInput(
+            f"This cannot be recorded: {error}.", "Give a value of the type that is documented."
+        ) from error
+    return data
 
 
 def decode(data: bytes) -> AnyEvent:

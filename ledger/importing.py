@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import BadInput, StorageFailed
-from .formats.detect import detect, is_line_based, make_fold
+from .formats.detect import detect, has_format, is_line_based, make_fold
 from .import_report import Report
 from .ingest import SourceReader
 from .ledger import Ledger
@@ -20,7 +20,9 @@ from .storage.sources import Source, SourceOptions, Sources
 
 READ_BYTES = 1024 * 1024
 HEAD_BYTES = 256 * 1024
-"""At most this much is looked at to tell the format."""
+"""This much is looked at to tell the format."""
+HEAD_LINE_BYTES = 16 * 1024 * 1024
+"""At most this much of a first line whose beginning does not tell it."""
 
 
 class FileSource:
@@ -33,16 +35,19 @@ class FileSource:
             BadInput: it does not exist, is a folder, or cannot be read.
         """
         self.path = path
-        if path.is_dir():
-            raise BadInput(f"{path} is a folder.", "Give the path of a recording.")
         try:
-            self._file: BinaryIO = path.open("rb")
+            self._file: BinaryIO = open(path, "rb", opener=_open_at_once)  # noqa: SIM115
         except FileNotFoundError as error:
             raise BadInput(f"There is no file {path}.", "Check the path.") from error
+        except IsADirectoryError as error:
+            raise BadInput(f"{path} is a folder.", "Give the path of a recording.") from error
         except OSError as error:
             raise BadInput(
-                f"{path} cannot be read: {error.strerror}.", "Check its permissions."
+                f"{path} cannot be read: {error.strerror}.", "Check its name and permissions."
             ) from error
+        if not self._file.seekable():
+            self._file.close()
+            raise BadInput(f"{path} is a pipe or a device.", "Read it as one, with `open_pipe`.")
 
     @property
     def size(self) -> int:
@@ -54,6 +59,12 @@ class FileSource:
         """(device, inode): changes when the file is replaced."""
         status = os.fstat(self._file.fileno())
         return status.st_dev, status.st_ino
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """(bytes, time of the last change): differs when something was written."""
+        status = os.fstat(self._file.fileno())
+        return status.st_size, status.st_mtime_ns
 
     def read(self, offset: int, length: int) -> bytes:
         """Bytes at a place, fewer at the end."""
@@ -88,6 +99,11 @@ class FileSource:
         self._file.close()
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a named pipe too without waiting for its writer."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def refuse_own_file(ledger: Ledger, path: Path) -> None:
     """To be asked before a path is opened: closing a file of the ledger drops SQLite's locks.
 
@@ -96,7 +112,11 @@ def refuse_own_file(ledger: Ledger, path: Path) -> None:
     """
     for suffix in ("", "-wal", "-shm"):
         own = Path(f"{ledger.db.path}{suffix}")
-        if own.exists() and path.exists() and own.samefile(path):
+        try:
+            is_own = own.samefile(path)
+        except OSError:  # one of them is not there, or nobody may look
+            continue
+        if is_own:
             raise BadInput(f"{path} is the ledger itself.", "Give the path of a recording.")
 
 
@@ -132,6 +152,18 @@ def import_file(
         file.close()
 
 
+def head_of(read: Callable[[int, int], bytes]) -> bytes:
+    """What the format is told from: more than usual when the first line starts with a long text.
+
+    Args:
+        read: gives (offset, length) of the input.
+    """
+    head = read(0, HEAD_BYTES)
+    if len(head) < HEAD_BYTES or b"\n" in head or has_format(head):
+        return head
+    return read(0, HEAD_LINE_BYTES)
+
+
 def open_reader(
     ledger: Ledger,
     file: FileSource,
@@ -141,7 +173,7 @@ def open_reader(
     is_again: bool = False,
 ) -> SourceReader:
     """A reader placed behind what the ledger knows of the file."""
-    head = file.read(0, HEAD_BYTES)
+    head = head_of(file.read)
     name = _storable(str(file.path))
     format_name = format_name or detect(head, name)
     source: Source | None = None

@@ -156,7 +156,9 @@ class SourceReader:
             fed = Fed("outside", what="blank")
         else:
             fed = self._fold.feed(record)
-        digest = content_digest(record.data.strip())  # a late line end makes no other record
+        digest = content_digest(
+            fed.content or record.data.strip()
+        )  # a late line end makes no other record
         source_key = self._fold.key(record) if not record.fault else ""
         if source_key:
             key = content_digest(b"id:" + source_key.encode("utf-8", "surrogatepass"))

@@ -76,7 +76,7 @@ class Ledger:
             return Store(name, how, clock_us=clock, entropy=entropy, is_durable=is_durable)
 
         if mode == "auto":
-            if name != MEMORY and not (Path(name).exists() and os.access(name, os.W_OK)):
+            if name != MEMORY and not os.access(name, os.W_OK):
                 opened = store("read")
             else:
                 try:

@@ -15,7 +15,6 @@ from difflib import get_close_matches
 
 from .errors import UnknownReference
 from .event_codec import type_of
-from .events import ModelCalled
 from .storage.store import Store, StoredEvent
 
 _REFERENCE = re.compile(r"(?P<base>@[^\^~]+|[a-z]*\d+|head)(?P<steps>(?:\^|~\d+)*)")
@@ -25,6 +24,9 @@ _HANDLE_TYPES = {
     "r": "rolled_back",
     "p": "compaction_proposed",
 }
+_MARK_TYPES = _HANDLE_TYPES | {"call": "model_called"}
+HANDLE_WORDS = {"c": "compaction", "e": "eviction", "r": "roll-back", "p": "proposal"}
+REFERENCE_CHARS_MAX = 100
 _HANDLE = re.compile(r"(?P<kind>c|e|r|p|call)(?P<number>[0-9]{1,18})")
 NEAREST_MAX = 5
 
@@ -35,7 +37,7 @@ def find_change(store: Store, session: int, handle: str) -> StoredEvent:
     Raises:
         UnknownReference: there is none, or it is neither.
     """
-    if handle.isdecimal():
+    if handle.isdecimal() and len(handle) <= REFERENCE_CHARS_MAX:
         return store.read_one(session, int(handle))
     return find_handle(store, session, handle)
 
@@ -60,18 +62,17 @@ def find_handle(store: Store, session: int, handle: str) -> StoredEvent:
             "Handles are c1 (compaction), e1 (eviction), r1 (roll-back), p1 (proposal) and call1.",
         )
     letter, number = match["kind"], int(match["number"])
-    if letter == "call":
-        for stored in store.read(session, types=("model_called",)):
-            if isinstance(stored.event, ModelCalled) and stored.event.number == number:
-                return stored
-        raise UnknownReference(f"There is no {handle}.", "See `ctxledger log --type call`.")
-    events = store.marks(session, _HANDLE_TYPES[letter])
-    for stored in events:
+    versions = store.mark_versions(session, _MARK_TYPES[letter])
+    if 0 < number <= len(versions):  # numbers count from 1 without gaps
+        stored = store.read_one(session, versions[number - 1])
         if getattr(stored.event, "number", 0) == number:
             return stored
-    nearest = tuple(f"{letter}{getattr(e.event, 'number', 0)}" for e in events[-NEAREST_MAX:])
-    hint = f"There are {', '.join(nearest)}." if nearest else "There are none in this session."
-    raise UnknownReference(f"There is no {handle}.", hint, nearest)
+    if letter == "call":
+        raise UnknownReference(f"There is no {handle}.", "See `ctxledger log --type call`.")
+    nearest = tuple(f"{letter}{n + 1}" for n in range(len(versions)))[-NEAREST_MAX:]
+    name = dict(store.session_names()).get(session, "")
+    there = ", ".join(nearest) or f"no {HANDLE_WORDS[letter]}"
+    raise UnknownReference(f"There is no {handle}.", f"Session {name} has {there}.", nearest)
 
 
 def resolve_version(store: Store, session: int, reference: str) -> int:
@@ -81,7 +82,7 @@ def resolve_version(store: Store, session: int, reference: str) -> int:
         UnknownReference: it is not a reference, or there is no such version.
     """
     match = _REFERENCE.fullmatch(reference.strip())
-    if match is None:
+    if match is None or len(reference) > REFERENCE_CHARS_MAX:
         raise UnknownReference(
             f"{reference!r} is not a reference.",
             "Use a version (42), head, c2, e3, r1, p1, call7 or @TIME, with ^ or ~N behind.",
@@ -120,14 +121,11 @@ def _version_at(store: Store, session: int, text: str) -> int:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     wanted_ms = int(moment.timestamp() * 1000)
-    found = 0
-    for stored in store.read(session):
+    for stored in store.read(session, is_reverse=True):
         at_ms = stored.event.at_ms
         if at_ms is not None and at_ms <= wanted_ms:
-            found = stored.version
-    if not found:
-        raise UnknownReference(f"Nothing happened before {text}.", "See `ctxledger log`.")
-    return found
+            return stored.version
+    raise UnknownReference(f"Nothing happened before {text}.", "See `ctxledger log`.")
 
 
 def resolve_session(
@@ -162,6 +160,7 @@ def resolve_session(
             )
     close = get_close_matches(reference, [name for _, name in names], NEAREST_MAX, 0.4)
     some = tuple(close) or tuple(name for _, name in names[-3:])
+    what = "Nearest" if close else "The last taken in"
     raise UnknownReference(
-        f"There is no session {reference!r}.", f"Nearest: {', '.join(some)}.", some
+        f"There is no session {reference!r}.", f"{what}: {', '.join(some)}.", some
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from .deltas import delta_between
@@ -16,11 +17,18 @@ from .events import OPERATOR, WINDOW_TYPES, Delta, RolledBack, WindowCompacted
 from .references import find_change, handle_of
 from .rollback import TRACKED_TYPES, Change, undo_change, undone_after, verbatim
 from .storage.store import StoredEvent
+from .views.calls import call_at
+from .views.limits import limit_at
 from .views.windows import count_tokens
-from .window import Entry, WindowBuilder, split_id
+from .window import Entry, split_id
 
 if TYPE_CHECKING:
     from .session import Session
+
+REARRANGING_TYPES = tuple(
+    name for name in WINDOW_TYPES if name not in ("message_appended", "message_extended")
+)
+"""Window changes that may take away or bring back what was there before; all have an index."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +70,7 @@ def undone_versions(session: Session) -> set[int]:
 
     By roll-backs that stand, or because an observed agent went on with its own window.
     """
-    if not session.store.marks(session.id, "rolled_back"):
+    if not session.store.mark_versions(session.id, "rolled_back"):
         return set()
     return undone_after(_changes(session))
 
@@ -114,7 +122,7 @@ def plan_rollback(
             "That would change nothing: what it took away is not missing now.",
             "If a later change took it, undo that one too; see `ctxledger log`.",
         )
-    limit = session.opened.limit_tokens or None
+    limit = limit_at(session, call_at(session, head)).tokens
     return RollbackPlan(
         undid=tuple(sorted(versions)),
         to=to_version,
@@ -135,9 +143,8 @@ def apply_rollback(session: Session, plan: RollbackPlan, *, reason: str = "") ->
     Raises:
         ConflictError: the session moved on since the plan was made; nothing was written.
     """
-    number = len(session.store.marks(session.id, "rolled_back")) + 1
-    session.version = plan.base_version
-    with session.writing():
+    with session.writing(plan.base_version):
+        number = len(session.store.mark_versions(session.id, "rolled_back")) + 1
         event = RolledBack(
             number=number,
             undid=plan.undid,
@@ -171,11 +178,27 @@ def _not_undone(session: Session, versions: set[int]) -> list[int]:
     for count, version in enumerate(newest_first):
         undoing = RolledBack(number=0, undid=tuple(newest_first[:count]), delta=Delta())
         if version in undone_after([*changes, (2**62, OPERATOR, undoing)]):
-            raise BadInput(
-                f"Version {version} is undone already.",
-                "See `ctxledger log --type rollback`; undo that roll-back to bring it back.",
-            )
+            raise _undone_already(session, version)
     return newest_first
+
+
+def _undone_already(session: Session, version: int) -> BadInput:
+    """Say it by the handle that people type, and which roll-back did it."""
+    handle = handle_of(session.store.read_one(session.id, version))
+    undone = undone_versions(session)
+    by = [
+        handle_of(stored)
+        for stored in session.store.marks(session.id, "rolled_back")
+        if stored.version not in undone
+        and isinstance(stored.event, RolledBack)
+        and version in stored.event.undid
+    ]
+    if by:
+        return BadInput(
+            f"{handle} is undone already, by {by[-1]}.",
+            f"`ctxledger rollback {quote(session.name)} {by[-1]}` brings it back.",
+        )
+    return BadInput(f"{handle} is undone already.", "See `ctxledger log --type rollback,rewrite`.")
 
 
 def _version_of(session: Session, handle: str) -> int:
@@ -190,8 +213,11 @@ def _version_of(session: Session, handle: str) -> int:
 
 def _fixed_test(session: Session) -> Callable[[Entry], bool]:
     """Tells entries that are tool definitions or system blocks."""
-    types = ("system_set", "tools_set")
-    versions = {stored.version for stored in session.store.read(session.id, types=types)}
+    versions = {
+        version
+        for name in ("system_set", "tools_set")
+        for version in session.store.mark_versions(session.id, name)
+    }
     return lambda entry: split_id(entry.item_id)[0] in versions
 
 
@@ -210,14 +236,15 @@ def _undo_one(
 
 def _covering(session: Session, version: int, keys: set[str]) -> StoredEvent | None:
     """The change that took the last of `keys`, brought by `version`, out of the window."""
-    builder = WindowBuilder(session.store.window(session.id, version).entries)
-    cover: StoredEvent | None = None
-    for stored in session.store.read(session.id, version, types=WINDOW_TYPES):
-        was_there = not keys.isdisjoint(builder.entries)
-        builder.apply(stored.event.delta)  # type: ignore[union-attr]
-        if was_there and keys.isdisjoint(builder.entries):
-            cover = stored
-    return cover
+    store = session.store
+    cover, was_there = 0, True
+    rearranged = (v for name in REARRANGING_TYPES for v in store.mark_versions(session.id, name))
+    for later in sorted(v for v in rearranged if v > version):
+        is_there = any(e.key in keys for e in store.window(session.id, later).entries)
+        if was_there and not is_there:
+            cover = later
+        was_there = is_there
+    return store.read_one(session.id, cover) if cover else None
 
 
 def _covered(session: Session, change: StoredEvent, cover: StoredEvent) -> BadInput:
@@ -226,4 +253,6 @@ def _covered(session: Session, change: StoredEvent, cover: StoredEvent) -> BadIn
         message = f"{mine} is covered by a later compaction, {other}."
     else:
         message = f"What {mine} brought has left the window again, by {other}."
-    return BadInput(message, f"Undo both: `ctxledger rollback {session.name} {mine} {other}`.")
+    return BadInput(
+        message, f"Undo both: `ctxledger rollback {quote(session.name)} {mine} {other}`."
+    )

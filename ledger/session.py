@@ -9,19 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .blocks import keys_in, load_block
+from .blocks import blocks_given, keys_in, load_block
 from .calls import Call
-from .content import Block, Origin, block_from, tool_from
+from .content import Block, Origin, block_from, is_result, tool_from
 from .deltas import WindowDiff, diff
 from .drafts import AnyDraft, AppendMessage, SetSystem, SetTools
-from .errors import BadInput, ConflictError
+from .errors import BadInput, ConflictError, CorruptLedger
 from .events import OPERATOR, AnyEvent, SessionOpened
 from .references import resolve_version
 from .render.anthropic import Rendering
 from .render.base import Placed
 from .rolling_back import RollbackPlan, apply_rollback, plan_rollback
 from .storage.store import StoredEvent
-from .views.calls import render_call, render_next
+from .views.calls import Provider, render_call, render_next
 from .views.contents import ViewEntry, WindowView, load_items, load_window
 from .views.windows import View, view_entries, view_window
 from .window import Entry, Window
@@ -47,8 +47,9 @@ class Session:
         self._concurrent = concurrent
         self.version = self.store.head_version(session)
         """The version this handle has seen."""
-        opened = self.store.marks(session, "session_opened")[-1]
-        assert isinstance(opened.event, SessionOpened), "BUG: a session without its first event"
+        opened = next(reversed(self.store.marks(session, "session_opened")), None)
+        if opened is None or not isinstance(opened.event, SessionOpened):
+            raise CorruptLedger(f"Session {session} is damaged.", "Run `ctxledger verify`.")
         self.opened: SessionOpened = opened.event
 
     @property
@@ -83,18 +84,16 @@ class Session:
             raise BadInput(
                 "A message needs `role` and `content`.", 'Write {"role": "user", "content": "..."}.'
             )
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = []
-        for part in parts:
-            if not isinstance(part, Mapping):
-                raise BadInput("A content block is not an object.", "Give Anthropic blocks.")
-            by_role = _ORIGIN_OF_ROLE.get(role, "human")
-            is_tool = str(part.get("type", "")).endswith("tool_result")
-            blocks.append(block_from(part, origin or ("tool" if is_tool else by_role)))
+        by_role = _ORIGIN_OF_ROLE.get(role, "human")
+
+        def block(part: Mapping[str, Any]) -> Block:
+            is_tools = is_result(str(part.get("type")))
+            return block_from(part, origin or ("tool" if is_tools else by_role))
+
         draft = AppendMessage(
             session=self.name,
             role=role,
-            blocks=tuple(blocks),
+            blocks=blocks_given(_parts(content), block),
             message=message_id,
             at_ms=self.ledger.now_ms(),
             actor=role,
@@ -103,13 +102,12 @@ class Session:
 
     def set_system(self, content: str | Sequence[Mapping[str, Any]]) -> int:
         """Put the system blocks (a text, or Anthropic blocks) in force; gives the version."""
-        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        blocks = tuple(block_from(part, "system") for part in parts)
+        blocks = blocks_given(_parts(content), lambda part: block_from(part, "system"))
         return self._write(SetSystem(session=self.name, blocks=blocks, actor="system"))
 
     def set_tools(self, definitions: Sequence[Mapping[str, Any]]) -> int:
         """Put the tool definitions in force; gives the version."""
-        tools = tuple(tool_from(definition) for definition in definitions)
+        tools = blocks_given(definitions, tool_from)
         return self._write(SetTools(session=self.name, tools=tools, actor="system"))
 
     def _write(self, draft: AnyDraft) -> int:
@@ -118,15 +116,19 @@ class Session:
         return self.version
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self, planned_at: int | None = None) -> Iterator[None]:
         """A transaction of this handle: checks what it has seen, moves on when it is done.
+
+        Args:
+            planned_at: the version that what is written was planned for: it fits no other, so
+                `concurrent` handles are held to it too.
 
         Raises:
             ConflictError: somebody else wrote since this handle last looked.
         """
         try:
             with self.store.transaction():
-                self._check_version()
+                self._check_version(planned_at)
                 yield
                 head = self.store.head_version(self.id)
         except BaseException:
@@ -140,13 +142,14 @@ class Session:
             self.ledger.writer.append(self.id, list(events), actor)
         return self.version
 
-    def _check_version(self) -> None:
+    def _check_version(self, planned_at: int | None) -> None:
         head = self.store.head_version(self.id)
-        if head != self.version and not self._concurrent:
+        seen = self.version if planned_at is None else planned_at
+        if head != seen and (planned_at is not None or not self._concurrent):
             raise ConflictError(
-                f"{self.name} is at version {head}, this handle has seen {self.version}.",
+                f"{self.name} is at version {head}, this handle has seen {seen}.",
                 "Read it again and decide again; nothing was written.",
-                expected=self.version,
+                expected=seen,
                 actual=head,
             )
 
@@ -202,14 +205,18 @@ class Session:
         """
         return render_call(self, version)
 
-    def render(self, at: str | int = "head", *, max_tokens: int = 0) -> Rendering:
+    def render(
+        self, at: str | int = "head", *, max_tokens: int = 0, provider: Provider | None = None
+    ) -> Rendering:
         """A request body that is valid for sending, from the window at any version.
 
         Args:
             at: a reference.
-            max_tokens: the output limit; 0 = as in the newest recorded call, else 4,096.
+            max_tokens: the output limit; 0 = as in the newest recorded call, else 4,096 where
+                the provider wants one.
+            provider: `anthropic` or `openai`; None = as the newest recorded call.
         """
-        return render_next(self, self.resolve(at), max_tokens)
+        return render_next(self, self.resolve(at), max_tokens, provider)
 
     def call(self, *, max_tokens: int = 0) -> Call:
         """A call to the model with the window as it stands: a context manager.
@@ -241,3 +248,8 @@ class Session:
         plan = plan_rollback(self, handles, to=to, is_raw=is_raw)
         apply_rollback(self, plan, reason=reason)
         return plan
+
+
+def _parts(content: str | Sequence[object]) -> Sequence[object]:
+    """Content as a list of blocks."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content

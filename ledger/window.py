@@ -10,6 +10,7 @@ later by whoever shows it. Knows nothing about storage, contents, tokens or prov
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Literal
@@ -30,6 +31,8 @@ Form = Literal[
     "opaque",
     "redacted",
 ]
+"""The words of the design. Windows of a later version may hold others: never checked on reading."""
+_ITEM_ID = re.compile(r"[0-9]{1,18}\.[0-9]{1,9}")
 PROJECTOR_VERSION = 1
 """Raised whenever the same events would give another window; older snapshots are ignored."""
 
@@ -76,8 +79,7 @@ def split_id(item: str) -> tuple[int, int]:
 
 def is_item_id(text: str) -> bool:
     """True for `42.1`."""
-    version, _, index = text.partition(".")
-    return version.isdecimal() and index.isdecimal()
+    return _ITEM_ID.fullmatch(text) is not None
 
 
 def entry_text(entry: Entry) -> str:

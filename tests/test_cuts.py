@@ -15,6 +15,9 @@ from ctxledger.ledger.events import Event, messages_of
 from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.storage.store import Store
 
+from .formats.habits import HABITS
+from .formats.traffic import Recording
+
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
@@ -108,6 +111,18 @@ def test_native_lines_cut_at_every_boundary(tmp_path: Path) -> None:
     ]
     source = tmp_path / "pipe.jsonl"
     source.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    folder = tmp_path / "work"
+    folder.mkdir()
+    whole, cut = cut_and_continue(source, folder)
+    assert cut == whole
+
+
+def test_traffic_cut_at_every_boundary(tmp_path: Path) -> None:
+    recording = Recording()
+    for habit in HABITS:
+        habit(recording)
+    source = tmp_path / "proxy.jsonl"
+    source.write_bytes(recording.data)
     folder = tmp_path / "work"
     folder.mkdir()
     whole, cut = cut_and_continue(source, folder)

@@ -11,6 +11,7 @@ from ctxledger.ledger import BadInput, StorageFailed
 
 from ..context import Context
 from ..options import command
+from ..paths import is_there
 
 EXAMPLES = """
 ctxledger demo                      # in a new temporary folder, which is kept
@@ -50,7 +51,7 @@ def _new_ledger(context: Context) -> Path:
     if not context.given_db:
         return Path(tempfile.mkdtemp(prefix="ctxledger-demo-")) / "ledger.db"
     path = Path(context.given_db)
-    if path.exists():
+    if is_there(path):
         raise BadInput(
             f"{path} is there already; the demo makes a new ledger.", "Name another, or none."
         )

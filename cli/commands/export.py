@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,16 +18,16 @@ from ..arguments import command_line
 from ..context import Context
 from ..json_text import json_line
 from ..options import at_option, command, session_argument
-from ..output import Output
+from ..paths import is_folder, is_pipe_or_device, is_there
 from ..tables import number
-from .window import print_repairs, request_at
+from .window import REQUEST_FORMATS, print_repairs, request_at
 
 EXAMPLES = """
 ctxledger export refactor-auth --format original -o session.jsonl
 ctxledger export @ --format events > session.native.jsonl
 ctxledger export @ --format anthropic --at c1^ -o request.json
 """
-FORMATS = ("original", "events", "anthropic")
+FORMATS = ("original", "events", *REQUEST_FORMATS)
 
 
 @command(EXAMPLES)
@@ -64,16 +64,17 @@ def export(
         again = command_line(
             context, "export", session or "@", "--format", "original", "-o", "FOLDER"
         )
-        write_sources(chosen, target, out, again, is_forced=is_forced)
+        write_sources(chosen, target, context, again, is_forced=is_forced)
         return
     version = chosen.resolve(at)
     if form == "events":
         parts: Iterable[bytes] = (f"{line}\n".encode() for line in native_text(chosen, version))
     else:
-        body, repairs = request_at(chosen, version)
+        provider = next(name for name in REQUEST_FORMATS if name == form)
+        body, repairs = request_at(chosen, version, provider)
         print_repairs(repairs, out)
         parts = (f"{json_line(body)}\n".encode(),)
-    write(parts, target, out, is_forced=is_forced)
+    write(parts, target, context, is_forced=is_forced)
 
 
 def native_text(session: Session, version: int) -> Iterator[str]:
@@ -85,7 +86,7 @@ def native_text(session: Session, version: int) -> Iterator[str]:
 
 
 def write_sources(
-    session: Session, target: str, out: Output, again: str, *, is_forced: bool
+    session: Session, target: str, context: Context, again: str, *, is_forced: bool
 ) -> None:
     """Write the sources of a session: one to stdout or a file, several into a folder.
 
@@ -98,18 +99,18 @@ def write_sources(
         raise BadInput(
             f"{session.name} came from no recording.", "Use --format events for what was recorded."
         )
-    is_folder = bool(target) and Path(target).is_dir()
-    if len(found) == 1 and not is_folder:
-        write(sources.read(found[0].id), target, out, is_forced=is_forced)
+    has_folder = bool(target) and is_folder(target)
+    if len(found) == 1 and not has_folder:
+        write(sources.read(found[0].id), target, context, is_forced=is_forced)
         return
-    if not is_folder:
+    if not has_folder:
         names = "; ".join(f"{s.name} ({number(s.length)} bytes)" for s in found)
         raise BadInput(
             f"{session.name} came from {len(found)} sources: {names}.",
             f"Write them into an existing folder: `{again}`.",
         )
     for name, source in zip(file_names(found), found, strict=True):
-        write(sources.read(source.id), str(Path(target) / name), out, is_forced=is_forced)
+        write(sources.read(source.id), str(Path(target) / name), context, is_forced=is_forced)
 
 
 def file_names(sources: Iterable[Source]) -> list[str]:
@@ -126,11 +127,12 @@ def file_names(sources: Iterable[Source]) -> list[str]:
     return names
 
 
-def write(parts: Iterable[bytes], target: str, out: Output, *, is_forced: bool) -> None:
+def write(parts: Iterable[bytes], target: str, context: Context, *, is_forced: bool) -> None:
     """Write bytes to stdout or a file.
 
     Raises:
-        BadInput: the file exists, or stdout is a terminal, where raw bytes are not safe.
+        BadInput: the file exists, is the ledger, or no file; stdout is a terminal, where raw
+            bytes are not safe.
         StorageFailed: it cannot be written.
     """
     if not target:
@@ -139,24 +141,38 @@ def write(parts: Iterable[bytes], target: str, out: Output, *, is_forced: bool) 
                 "Recorded bytes are not written to a terminal.",
                 "Name a file with -o, or use a pipe.",
             )
-        out.flush()
+        context.out.flush()
         for part in parts:
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
         return
+    refuse_ledger(context, Path(target))
     size = 0
     with opened(Path(target), is_forced=is_forced) as file:
         for part in parts:
             size += file.write(part)
-    out.note(f"Wrote {number(size)} bytes to {target}.")
+    context.out.note(f"Wrote {number(size)} bytes to {target}.")
+
+
+def refuse_ledger(context: Context, target: Path) -> None:
+    """--force is for exports that are made again; it never means the ledger and its log."""
+    for suffix in ("", "-wal", "-shm"):
+        try:
+            is_own = target.samefile(f"{context.db_path}{suffix}")
+        except OSError:  # one of them is not there, or nobody may look
+            continue
+        if is_own:
+            raise BadInput(f"{target} is the ledger itself.", "Name another file with -o.")
 
 
 @contextmanager
 def opened(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
     """A file of mode 0600 that appears whole or not at all."""
-    if path.is_dir():
+    if is_folder(path):
         raise BadInput(f"{path} is a folder.", "Name a file with -o.")
-    if path.exists() and not is_forced:
+    if is_pipe_or_device(path):  # it would be replaced by a file
+        raise BadInput(f"{path} is a pipe or a device.", "Leave -o out and redirect stdout.")
+    if is_there(path) and not is_forced:
         raise BadInput(f"{path} exists already.", "Name another file, or overwrite with --force.")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -169,4 +185,5 @@ def opened(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
             f"{path} cannot be written: {error.strerror}.", "Check the folder and the free space."
         ) from error
     finally:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)

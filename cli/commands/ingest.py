@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
@@ -11,9 +12,10 @@ import click
 from ctxledger.ledger import BadInput, Ledger
 
 from ..context import Context
-from ..files import STDIN, is_stream
+from ..files import STDIN, is_stream, unreadable
 from ..import_report import print_report, reports_json
 from ..options import command
+from ..paths import is_folder
 from ..progress import import_shown
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ def ingest(
     What is known already is not added again. Records that cannot be read are kept aside and named
     (exit 1); the rest goes on.
     """
-    files = check(files, session, context.db_path, is_followed=is_followed)
+    files = check(files, session, is_followed=is_followed)
     ledger = context.ledger("write")
     options = {"session": session, "format_name": form}
     if is_followed:
@@ -65,14 +67,12 @@ def ingest(
         reports = import_all(context, ledger, files, is_again=is_again, **options)
     if context.out.is_json:
         context.out.json(reports_json(ledger, reports))
-    print_report(ledger, reports, context.out)
+    print_report(context, ledger, reports)
     if any(report.quarantined for report in reports) and not context.exit_code:
         context.found()
 
 
-def check(
-    files: tuple[str, ...], session: str, ledger: Path, *, is_followed: bool
-) -> tuple[str, ...]:
+def check(files: tuple[str, ...], session: str, *, is_followed: bool) -> tuple[str, ...]:
     """Arguments that fit together.
 
     Raises:
@@ -91,10 +91,10 @@ def check(
     if session and len(files) > 1:
         raise BadInput("--session names one session.", "Take the files in one by one.")
     for name in files:
-        if Path(name).exists() and ledger.exists() and ledger.samefile(name):
-            raise BadInput(f"{name} is the ledger itself.", "Name a recording.")
-        if name != STDIN and Path(name).is_dir():
-            raise BadInput(f"{name} is a folder.", f"Name its files: `ctxledger ingest {name}/*`.")
+        if name != STDIN and is_folder(name):
+            raise BadInput(
+                f"{name} is a folder.", f"Name its files: `ctxledger ingest {quote(name)}/*`."
+            )
     return files
 
 
@@ -130,7 +130,7 @@ def import_all(
             continue
         except LedgerError:
             if reports and not context.out.is_json:
-                print_report(ledger, reports, context.out)
+                print_report(context, ledger, reports)
             raise
         reports.append(report)
     if failed is not None:
@@ -148,8 +148,18 @@ def pipe(context: Context, ledger: Ledger, name: str, *, session: str, format_na
     from ..stopping import stop_on_signals
 
     with stop_on_signals() as stop:
-        descriptor = sys.stdin.fileno() if name == STDIN else os.open(name, os.O_RDONLY)
-        report = read_pipe(ledger, descriptor, stop, session=session, format_name=format_name)
+        try:
+            # without waiting for a writer, so that a signal still ends it
+            descriptor = (
+                sys.stdin.fileno() if name == STDIN else os.open(name, os.O_RDONLY | os.O_NONBLOCK)
+            )
+            report = read_pipe(ledger, descriptor, stop, session=session, format_name=format_name)
+        except BadInput as error:
+            if not stop.is_set:
+                raise
+            raise KeyboardInterrupt from error  # ended before anything could be told
+        except OSError as error:
+            raise unreadable(Path(name), error) from error
         context.exit_code = INTERRUPTED if stop.is_set else 0
     return report
 

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from threading import Timer
+from typing import TYPE_CHECKING
 
 import click
 
-from ctxledger.ledger import BadInput
+from ctxledger.ledger import BadInput, LedgerError
 
 from ..context import Context
 from ..options import command, session_argument
 
+if TYPE_CHECKING:
+    from ctxledger.ledger import Ledger
+
+INDEXED_AT_ONCE_MAX = 4000
+"""Events that are indexed in a tenth of a second."""
+INDEX_AFTER_S = 1.0
 EXAMPLES = """
 ctxledger inspect                   # all sessions of the ledger
 ctxledger inspect refactor-auth     # one of them
@@ -38,10 +47,37 @@ def inspect(context: Context, session: str) -> None:
             _run(path, _take_in(context, path, session), can_write=False)
         return
     name = context.reading(session).name if session else ""
-    context.ledger("auto")  # says what is missing, before the screen is taken
+    ledger = context.ledger("auto")  # says what is missing, before the screen is taken
     path = str(context.db_path)
+    index(ledger)
     context.close()
     _run(path, name, can_write=True)
+
+
+def index(ledger: Ledger) -> Timer | None:
+    """Bring the full-text index up to date in the file: the inspector itself only reads.
+
+    Few events are done at once; many behind its first paint, by a thread that ends with it.
+    """
+    from ctxledger.ledger.caches.catchup import catch_up, events_behind
+
+    behind = events_behind(ledger.store) if ledger.db.mode == "write" else 0
+    if behind > INDEXED_AT_ONCE_MAX:
+        timer = Timer(INDEX_AFTER_S, _index_later, (ledger.db.path,))
+        timer.daemon = True
+        timer.start()
+        return timer
+    if behind:
+        catch_up(ledger.store)
+    return None
+
+
+def _index_later(path: str) -> None:
+    from ctxledger.ledger import Ledger
+    from ctxledger.ledger.caches.catchup import catch_up
+
+    with suppress(LedgerError), Ledger.open(path, "write") as ledger:
+        catch_up(ledger.store)
 
 
 def _take_in(context: Context, path: str, file: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import click
+from msgspec.structs import replace
 
 from ctxledger.ledger import BadInput, Session
 from ctxledger.ledger.event_codec import type_of
-from ctxledger.ledger.events import RecordQuarantined
+from ctxledger.ledger.events import RecordQuarantined, Tokens, WindowCompacted
+from ctxledger.ledger.finding.lives import reported_after
 from ctxledger.ledger.rolling_back import undone_versions
 from ctxledger.ledger.storage.store import StoredEvent
 
@@ -17,7 +20,7 @@ from ..context import Context
 from ..event_text import TYPES_OF_WORD, describe, handle_of, iso_time, keys_for, tokens_of
 from ..options import at_option, command, session_argument
 from ..output import Output, Styled, Text
-from ..tables import Column
+from ..tables import Column, counted
 from ..window_moves import moves
 
 EXAMPLES = """
@@ -57,6 +60,7 @@ COLUMNS = (
     "-n",
     "count",
     type=click.IntRange(0),
+    metavar="N",
     default=None,
     help=f"The last so many, 0 = all (default {SHOWN}; all with --json).",
 )
@@ -80,7 +84,7 @@ def log(context: Context, session: str, types: tuple[str, ...], count: int | Non
             out.json(as_json(event, words, is_undone=event.version in undone))
         return
     if is_cut:
-        out.note(f"The last {limit} events up to version {to:,}; -n 0 shows all.")
+        out.note(f"The last {counted(limit, 'event')} up to version {to:,}; -n 0 shows all.")
     if out.is_terminal:
         out.line(Styled(chosen.name, "bold"), f"  {chosen.opened.format}, {to:,} versions")
     out.table(COLUMNS, rows(chosen, stored, undone, out))
@@ -113,15 +117,28 @@ def newest(
     """(the last `limit` events up to a version, oldest first; were there more)."""
     if not limit:
         return session.events(to=to, types=types), False
+    limit = min(limit, sys.maxsize - 1)
     found = list(islice(session.events(to=to, types=types, is_reverse=True), limit + 1))
     return reversed(found[:limit]), len(found) > limit
+
+
+def with_size_after(session: Session, stored: StoredEvent) -> StoredEvent:
+    """A compaction whose source does not say what was left: what the next call reported."""
+    event = stored.event
+    if not isinstance(event, WindowCompacted) or event.tokens_after is not None:
+        return stored
+    reported = reported_after(session, stored.version)
+    if reported is None:
+        return stored
+    after = replace(event, tokens_after=Tokens(reported, "provider"))
+    return replace(stored, event=after)
 
 
 def with_words(
     session: Session, stored: Iterator[StoredEvent]
 ) -> Iterator[tuple[StoredEvent, tuple[str, str, str]]]:
     """Events with (kind, words, style); texts are read in batches."""
-    while batch := list(islice(stored, BATCH)):
+    while batch := [with_size_after(session, event) for event in islice(stored, BATCH)]:
         contents = session.store.bodies.get_many(k for s in batch for k in keys_for(s.event))
         for event in batch:
             described = describe(event.event, contents)

@@ -8,6 +8,8 @@ from ctxledger.ledger import BadInput
 
 from ..context import Context
 from ..options import command
+from ..paths import is_hidden, is_there
+from ..tables import counted
 
 EXAMPLES = """
 ctxledger rebuild
@@ -23,7 +25,7 @@ def rebuild(context: Context) -> None:
     """
     from ctxledger.ledger.caches.catchup import rebuild as rebuild_caches
 
-    if not context.db_path.exists():
+    if not (is_there(context.db_path) or is_hidden(context.db_path)):
         raise BadInput(f"There is no ledger {context.db_path}.", "Name one with --db.")
     ledger = context.ledger("write")
     rebuild_caches(ledger.store)
@@ -31,4 +33,6 @@ def rebuild(context: Context) -> None:
     if context.out.is_json:
         context.out.json({"events": events, "sessions": len(ledger.store.session_names())})
     else:
-        context.out.line(f"Made anew from {events:,} events. Check it: `ctxledger verify`.")
+        context.out.line(
+            f"Made anew from {counted(events, 'event')}. Check it: `ctxledger verify`."
+        )

@@ -60,6 +60,9 @@ def rollback(
             "If a later compaction took it, undo that one too; see `ctxledger log`.",
         )
     out = context.out
+    is_asked = not (is_dry_run or is_sure) and sys.stdin.isatty()
+    if is_asked:
+        out.is_unpaged = True  # a pager would take the answer, and hide the question
     if preview.is_over:
         context.found()
     if not out.is_json:
@@ -69,7 +72,7 @@ def rollback(
         if out.is_json:
             out.json(rollback_json(preview))
         return
-    if not is_sure and sys.stdin.isatty():
+    if is_asked:
         sizes = f"{plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
         if not click.confirm(f"Roll {session.name} back ({sizes})?", err=True):
             out.note("Nothing was changed.")

@@ -11,6 +11,7 @@ from ..context import Context
 from ..options import command
 from ..output import Output, Styled, Text
 from ..snippets import snippet_parts
+from ..tables import counted
 
 if TYPE_CHECKING:
     from ctxledger.ledger.finding.searching import Hit
@@ -27,7 +28,14 @@ INDENT = "    "
 @command(EXAMPLES)
 @click.argument("words", nargs=-1, required=True, metavar="QUERY...")
 @click.option("--session", default="", metavar="SESSION", help="Only this session, or a file.")
-@click.option("-n", "limit", type=click.IntRange(1), default=20, help="Hits at most (default 20).")
+@click.option(
+    "-n",
+    "limit",
+    type=click.IntRange(1),
+    metavar="N",
+    default=20,
+    help="Hits at most (default 20).",
+)
 @click.pass_obj
 def search(context: Context, words: tuple[str, ...], session: str, limit: int) -> None:
     """Find words in everything that was recorded, also in what left the window long ago.
@@ -51,7 +59,7 @@ def search(context: Context, words: tuple[str, ...], session: str, limit: int) -
         else:
             _show(context.out, hit, has_session=chosen is None)
     if len(hits) > limit:
-        context.out.note(f"There are more than {limit} hits: -n shows more.")
+        context.out.note(f"There are more than {counted(limit, 'hit')}: -n shows more.")
     elif hits and not context.out.is_json and context.out.is_terminal:
         first = f"{shlex.quote(session or hits[0].session)} {hits[0].item}"
         context.out.note(f"In full: ctxledger show {first}\nIts story: ctxledger blame {first}")

@@ -73,6 +73,7 @@ def sessions(context: Context, folder: str | None, since: str | None) -> None:
         out.table(
             tuple(compress(COLUMNS, shown)), [tuple(compress(cells(row), shown)) for row in rows]
         )
+        out.note(f"`@`, or no SESSION, means {context.reading('@').name}, the last written to.")
 
 
 def is_inside(folder: str, wanted: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from shlex import quote
 
 import click
 
@@ -14,6 +15,7 @@ from ctxledger.ledger.storage.store import StoredEvent
 from ctxledger.ledger.views.contents import StoredItem, load_contents, load_items
 from ctxledger.ledger.window import is_item_id, split_id
 
+from ..arguments import looks_like_reference
 from ..context import Context
 from ..event_facts import event_facts, item_ids
 from ..event_text import handle_of, iso_time
@@ -40,9 +42,14 @@ def show(context: Context, what: tuple[str, ...], is_raw: bool) -> None:
     """Show one event, item (42.1), call or compaction in full, and where it came from."""
     if len(what) > 2:
         raise BadInput("Too many arguments.", "ctxledger show [SESSION] REF|ITEM")
-    session = context.reading(what[0] if len(what) == 2 else "")
     out = context.out
     reference = what[-1]
+    if len(what) == 1 and not (looks_like_reference(reference) or is_item_id(reference)):
+        raise BadInput(
+            f"{reference!r} is no REF or item; `show` needs one.",
+            "For example `ctxledger show SESSION c1`, or 42, call7, 42.1.",
+        )
+    session = context.reading(what[0] if len(what) == 2 else "")
     item = reference if is_item_id(reference) else ""
     version = split_id(item)[0] if item else session.resolve(reference)
     stored = session.store.read_one(session.id, version)
@@ -88,7 +95,7 @@ def presence(session: Session, item: str, name: str) -> str:
     for entry in session.structure().entries:
         if entry.item_id == item:
             return "yes" if entry.form == "verbatim" else f"as {entry.form}"
-    return f"no; see `ctxledger blame {name} {item}`"
+    return f"no; see `ctxledger blame {quote(name)} {item}`"
 
 
 def item_json(
@@ -213,7 +220,12 @@ def print_raw(
         raise BadInput(
             f"Version {stored.version} came from no recording.", "It was made by ctxledger itself."
         )
-    out.line(shown_bytes(record_bytes(session.ledger, came_from), limit=None).rstrip("\n"))
+    text = shown_bytes(record_bytes(session.ledger, came_from), limit=None)
+    if out.is_json:
+        source = provenance_json(came_from)
+        out.json({"session": session.name, "version": stored.version, "raw": text, "from": source})
+        return
+    out.line(text.rstrip("\n"))
 
 
 def shown_bytes(data: bytes, limit: int | None = BYTES_SHOWN) -> str:

@@ -10,6 +10,18 @@ import click
 from ..context import Context
 from ..options import at_option, command, session_argument
 from ..output import Output, Styled
+from ..spending_text import (
+    all_tokens,
+    cost_json,
+    cost_note,
+    dollars,
+    largest_note,
+    models_json,
+    show_models,
+    show_spending,
+    spending_json,
+    tokens_json,
+)
 from ..tables import Column, number
 
 if TYPE_CHECKING:
@@ -31,7 +43,8 @@ PAIRS = (Column("", width_min=24), Column("", is_number=True, width_min=12), Col
 def stats(context: Context, session: str, at: str) -> None:
     """Show sizes and counts: of the whole ledger, or of SESSION up to a version.
 
-    Tokens are what providers reported, each call once. There are no prices here.
+    Tokens are what providers reported, each call once; dollars are the standard prices of the
+    day of each call. Cache breaks are calls that had to read anew what was cached.
     """
     from ctxledger.ledger.finding.statistics import ledger_numbers, session_numbers
 
@@ -43,6 +56,7 @@ def stats(context: Context, session: str, at: str) -> None:
             out.json(_session_json(numbers))
         else:
             _show_session(out, numbers)
+            show_spending(out, numbers)
         return
     found = ledger_numbers(context.ledger("read"))
     if out.is_json:
@@ -58,33 +72,36 @@ def _session_json(numbers: SessionNumbers) -> dict[str, object]:
         "calls": numbers.calls,
         "calls_reported": numbers.calls_reported,
         "calls_failed": numbers.calls_failed,
-        "tokens": {
-            "input": numbers.used.input,
-            "cache_read": numbers.used.cache_read,
-            "cache_write": numbers.used.cache_write,
-            "output": numbers.used.output,
-        },
+        "tokens": tokens_json(numbers.spent.tokens),
+        "calls_inherited": numbers.calls_inherited,
         "context_tokens_max": numbers.context_tokens_max,
+        "limit": numbers.limit,
+        "limit_source": numbers.limit_source,
         "compactions": numbers.compactions,
         "compactions_undone": numbers.compactions_undone,
         "evictions": numbers.evictions,
         "records": numbers.records,
+        **spending_json(numbers),
     }
 
 
 def _show_session(out: Output, numbers: SessionNumbers) -> None:
     out.line(Styled(numbers.session, "bold"), f"  up to version {number(numbers.version)}")
     unreported = numbers.calls - numbers.calls_reported
+    notes = [f"{unreported:,} without usage"] if unreported else []
+    if numbers.calls_inherited:
+        notes.append(f"{numbers.calls_inherited:,} before the fork are not counted here")
     used = numbers.used
     rows = [
-        ("calls", number(numbers.calls), f"{unreported:,} without usage" if unreported else ""),
+        ("calls", number(numbers.calls), "; ".join(notes)),
         ("  failed", number(numbers.calls_failed), ""),
         ("tokens reported", number(used.total), "each call once"),
         ("  input, not cached", number(used.input), ""),
         ("  read from cache", number(used.cache_read), ""),
         ("  written to cache", number(used.cache_write), ""),
         ("  output", number(used.output), ""),
-        ("largest context", number(numbers.context_tokens_max), "of one call, reported"),
+        ("cost", dollars(numbers.spent), cost_note(numbers.spent)),
+        ("largest context", number(numbers.context_tokens_max), largest_note(numbers)),
         ("compactions in force", number(numbers.compactions), ""),
         ("  undone", number(numbers.compactions_undone), ""),
         ("evictions", number(numbers.evictions), ""),
@@ -108,6 +125,10 @@ def _ledger_json(found: LedgerNumbers) -> dict[str, object]:
             {"name": s.name, "format": s.format, "bytes": s.bytes, "records": s.records}
             for s in found.sources
         ],
+        "calls": found.spent.calls,
+        "tokens": tokens_json(found.spent.tokens),
+        "cost": cost_json(found.spent),
+        "models": models_json(found.models),
     }
 
 
@@ -128,8 +149,12 @@ def _show_ledger(out: Output, path: str, found: LedgerNumbers) -> None:
                 f"stored in {number(found.source_stored_bytes)}",
             ),
             ("bytes on disk", number(found.disk_bytes), ratio),
+            ("calls reported", number(found.spent.calls), "each once, copies left out"),
+            ("  tokens", number(all_tokens(found.spent.tokens)), ""),
+            ("  cost", dollars(found.spent), cost_note(found.spent)),
         ],
     )
+    show_models(out, found.models)
     if found.event_types:
         out.line()
         out.table(

@@ -11,6 +11,7 @@ from ctxledger.ledger.storage.chain import Head
 
 from ..context import Context
 from ..options import command
+from ..tables import counted
 
 EXAMPLES = """
 ctxledger verify
@@ -46,13 +47,20 @@ def verify(context: Context, since: str) -> None:
         place = f"session {problem['session']}" if problem["session"] else ""
         place += f" version {problem['version']}" if problem["version"] else ""
         out.line(f"{place}: {problem['problem']}".lstrip(": "))
-    counts = f"{found.events:,} events, {found.bodies:,} bodies, {found.sources:,} sources"
+    counts = ", ".join(
+        counted(count, noun)
+        for count, noun in (
+            (found.events, "event"), (found.bodies, "content"), (found.sources, "source"),
+        )
+    )  # fmt: skip
     if not found.ok:
-        out.line(f"{len(problems):,} problems found in {counts}.")
+        out.line(f"{counted(len(problems), 'problem')} found in {counts}.")
         return
     out.line(f"ok: {counts}; every hash fits.")
     if saved is not None:
-        out.line(f"The saved head at {saved.size:,} events is part of it: nothing was cut off.")
+        out.line(
+            f"The saved head at {counted(saved.size, 'event')} is part of it: nothing was cut off."
+        )
     else:
         out.note("A cut-off end shows only against a saved head: `ctxledger head > FILE`.")
 

@@ -11,6 +11,7 @@ import click
 from ctxledger.ledger import BadInput, Session
 from ctxledger.ledger.events import ModelCalled
 from ctxledger.ledger.render.base import Repair
+from ctxledger.ledger.views.calls import Provider, provider_of_call
 from ctxledger.ledger.views.contents import ViewEntry, WindowView
 from ctxledger.ledger.views.windows import View
 
@@ -19,6 +20,7 @@ from ..block_text import first_words
 from ..context import Context
 from ..options import at_option, command, session_argument
 from ..output import Output, Styled, Text
+from ..size_text import FIRST_SHARE, size_lines
 from ..tables import Column, number
 
 EXAMPLES = """
@@ -28,7 +30,10 @@ ctxledger window session.jsonl --at call7 --full
 ctxledger window @ --view effective            # after the provider's own edits
 ctxledger window @ --at call7 --format anthropic > request.json
 """
-FORMATS = ("text", "json", "anthropic")
+REQUEST_FORMATS: tuple[Provider, ...] = ("anthropic", "openai")
+FORMATS = ("text", "json", *REQUEST_FORMATS)
+REPAIRED_NAMED_MAX = 5
+"""Of the items that were repaired in one way, so many are named."""
 CATEGORY_WORDS = {
     "system": "system prompt",
     "tools": "tool definitions",
@@ -61,16 +66,17 @@ def window(
 ) -> None:
     """Show what the model saw at a version: tokens by kind, then each item.
 
-    --format anthropic prints a request body: as it was sent when --at is a recorded call, else one
-    that is valid for sending, with the repairs on stderr.
+    --format anthropic or openai prints a request body: as it was sent when --at is a recorded call
+    to that provider, else one that is valid for sending, with the repairs on stderr.
     """
     chosen = context.reading(session)
     out = context.out
     form = form or ("json" if out.is_json else "text")
-    if form == "anthropic":
+    provider = next((name for name in REQUEST_FORMATS if name == form), None)
+    if provider is not None:
         if view == "effective":
             raise BadInput("A request body is what was sent.", "Leave out --view effective.")
-        body, repairs = request_at(chosen, chosen.resolve(at))
+        body, repairs = request_at(chosen, chosen.resolve(at), provider)
         out.json(body)
         print_repairs(repairs, out)
         return
@@ -95,10 +101,12 @@ def as_json(shown: WindowView) -> dict[str, object]:
         "view": shown.view,
         "coverage": shown.coverage,
         "limit": shown.limit,
+        "limit_source": shown.limit_source,
         "tokens": shown.tokens,
         "tokens_method": shown.tokens_method,
         "reported": shown.reported,
         "unrecorded": shown.unrecorded,
+        "context": shown.context.as_json() if shown.context is not None else None,
         "categories": shown.categories,
         "entries": [
             {
@@ -116,20 +124,28 @@ def as_json(shown: WindowView) -> dict[str, object]:
     }
 
 
-def request_at(session: Session, version: int) -> tuple[dict[str, Any], tuple[Repair, ...]]:
-    """(request body, repairs): as it was sent when `version` is a recorded call."""
+def request_at(
+    session: Session, version: int, provider: Provider
+) -> tuple[dict[str, Any], tuple[Repair, ...]]:
+    """(request body, repairs): as it was sent when `version` is a recorded call to `provider`."""
     event = session.store.read_one(session.id, version).event if version else None
     if isinstance(event, ModelCalled) and event.digest:
-        return session.render_call(version), ()
-    rendering = session.render(version)
+        if provider_of_call(session, event) == provider:
+            return session.render_call(version), ()
+    rendering = session.render(version, provider=provider)
     return rendering.body, rendering.repairs
 
 
 def print_repairs(repairs: Sequence[Repair], out: Output) -> None:
-    """Say on stderr what had to be changed so that the request is valid."""
+    """Say on stderr what had to be changed so that the request is valid, a line for each way."""
+    items: dict[str, list[str]] = {}
     for repair in repairs:
-        where = f" {repair.item}" if repair.item else ""
-        out.note(f"repaired{where}: {repair.detail}")
+        items.setdefault(repair.detail, []).append(repair.item)
+    for detail, its in items.items():
+        named = ", ".join(filter(None, its[:REPAIRED_NAMED_MAX]))
+        more = f" and {number(len(its) - REPAIRED_NAMED_MAX)} more"
+        where = named + (more if len(its) > REPAIRED_NAMED_MAX else "")
+        out.note(f"repaired {where}: {detail}" if where else f"repaired: {detail}")
 
 
 def print_header(shown: WindowView, out: Output) -> None:
@@ -138,38 +154,26 @@ def print_header(shown: WindowView, out: Output) -> None:
         Styled(shown.session, "bold"),
         f"  version {number(shown.version)}, {number(len(shown.entries))} items, view {shown.view}",
     )
-    share = f", {shown.tokens / shown.limit:.0%} of {number(shown.limit)}" if shown.limit else ""
-    out.line(Styled(f"{number(shown.tokens)} tokens", "bold"), f"{share} ({shown.tokens_method})")
-    for text in header_notes(shown):
-        out.line(Styled(text, "dim"))
-
-
-def header_notes(shown: WindowView) -> Iterator[str]:
-    """What the numbers leave out, in words."""
-    is_partial = shown.coverage != "exact"
-    yield (
-        "from a transcript: the system prompt, tools and re-read files are not in it"
-        if is_partial
-        else "from recorded requests: everything that was sent is here"
-    )
-    if shown.reported is None or shown.unrecorded is None:
-        return
-    yield f"the provider reported {number(shown.reported)} tokens for the last call up to here:"
-    if shown.unrecorded >= 0:
-        missing = "unrecorded or counted otherwise" if is_partial else "counted otherwise"
-        yield f"  {number(shown.unrecorded)} more than we count for it ({missing})"
-    else:
-        yield f"  {number(-shown.unrecorded)} fewer than we count for it (another tokenizer)"
+    for line in size_lines(shown):
+        out.line(*line)
+    is_exact = shown.coverage == "exact"
+    out.line(Styled("from recorded requests" if is_exact else "from a transcript", "dim"))
 
 
 def print_categories(shown: WindowView, out: Output) -> None:
-    """Tokens by kind with bars."""
-    largest = max(shown.categories.values(), default=0)
+    """Tokens by kind with bars; the parts and what is unattributed add up to the size."""
+    parts = {CATEGORY_WORDS[name]: tokens for name, tokens in shown.categories.items()}
+    total = shown.context.tokens if shown.context is not None else shown.tokens
+    if shown.context is not None and shown.context.unattributed:
+        extra = {"unattributed": shown.context.unattributed}
+        is_large = shown.context.unattributed >= FIRST_SHARE * total
+        parts = extra | parts if is_large else parts | extra
+    largest = max(parts.values(), default=0)
     rows: list[tuple[Text, ...]] = []
-    for name, tokens in shown.categories.items():
+    for name, tokens in parts.items():
         drawn = bar(tokens, largest, BAR_CELLS, is_unicode=out.is_unicode)
-        share = f"{tokens / max(1, shown.tokens):.0%}"
-        rows.append((CATEGORY_WORDS[name], number(tokens), share, Styled(drawn, "cyan")))
+        share = f"{tokens / max(1, total):.0%}"
+        rows.append((name, number(tokens), share, Styled(drawn, "cyan")))
     if rows:
         out.line()
         out.table(

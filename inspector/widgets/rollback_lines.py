@@ -27,6 +27,13 @@ class RollbackPreview(Struct, frozen=True, kw_only=True):
     restored: tuple[ViewEntry, ...]
     removed: tuple[ViewEntry, ...]
     tokens_method: str
+    unrecorded: int = 0
+    """Tokens of the last call that are not in the recording; 0 when none were reported."""
+
+    @property
+    def expected_tokens(self) -> int:
+        """What the next call would report."""
+        return self.plan.tokens_after + self.unrecorded
 
 
 def command(name: str, handles: Sequence[str], to: str = "") -> str:
@@ -45,7 +52,8 @@ def preview_lines(preview: RollbackPreview, width: int) -> list[Line]:
         (Span("One event is appended; nothing is deleted, and it can be undone.", "muted"),),
         (),
         (Span(f"window   {before} → {after} t", "title"), Span(f" ({preview.tokens_method})")),
-        _limit(plan),
+        *_expected(preview),
+        _limit(plan.limit, preview.expected_tokens),
         (),
         *_list("+", "comes back", plan.restored, preview.restored, width),
         *_list("-", "leaves", plan.removed, preview.removed, width),
@@ -60,13 +68,24 @@ def _names(preview: RollbackPreview) -> str:
     return f"{' '.join(preview.handles)} (version {undid})"
 
 
-def _limit(plan: RollbackPlan) -> Line:
-    if not plan.limit:
+def _expected(preview: RollbackPreview) -> list[Line]:
+    if not preview.unrecorded:
+        return []
+    more, total = number(preview.unrecorded), number(preview.expected_tokens)
+    return [
+        (
+            Span(f"expect   {total} t", "title"),
+            Span(f" with {more} that the provider reported and we do not hold"),
+        )
+    ]
+
+
+def _limit(limit: int | None, tokens: int) -> Line:
+    if not limit:
         return (Span("limit    unknown: check that your model takes this much", "warn"),)
-    if plan.tokens_after > plan.limit:
-        over = number(plan.tokens_after - plan.limit)
-        return (Span(f"limit    {number(plan.limit)} t: OVER by {over} t", "bad"),)
-    return (Span(f"limit    {number(plan.limit)} t: fits ({plan.tokens_after / plan.limit:.0%})"),)
+    if tokens > limit:
+        return (Span(f"limit    {number(limit)} t: OVER by {number(tokens - limit)} t", "bad"),)
+    return (Span(f"limit    {number(limit)} t: fits ({tokens / limit:.0%})"),)
 
 
 def _list(

@@ -8,6 +8,8 @@ from ..answers import SessionLine
 from ..lines import Line, Span, count_of, day_and_clock, left, number, right
 
 WIDE_CELLS = 96
+NAMED_CELLS = 124
+"""From here on the name stands beside the title; the title is what people know it by."""
 MIDDLE_CELLS = 60
 MODEL_CELLS = 20
 NAME_CELLS = 12
@@ -36,7 +38,7 @@ def session_line(session: SessionLine, width: int) -> Line:
     name = session.title or session.name
     if session.relation:
         name = f"[{session.relation}] {name}"
-    if session.title and width >= WIDE_CELLS:
+    if session.title and width >= NAMED_CELLS:
         name = f"{left(session.name, NAME_CELLS)}  {name}"
     if width < MIDDLE_CELLS:
         return (Span(left(name, max(0, width - 10)), "title"), _tokens(session, 10))

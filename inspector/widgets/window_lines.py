@@ -148,11 +148,13 @@ def heading(view: WindowView, handle: str, width: int) -> list[Line]:
 
 def _numbers(view: WindowView) -> Line:
     parts = [Span(f"{number(view.tokens)} t", "title")]
-    if view.limit:
-        share = view.tokens / view.limit
-        style: Style = "bad" if share > 1 else ""
-        parts.append(Span(f" of {number(view.limit)} ({share:.0%})", style))
     parts.append(Span(f" counted by {view.tokens_method} · {count_of(len(view.entries), 'item')}"))
+    if view.limit:
+        size = view.context.tokens if view.context is not None else view.tokens
+        share = size / view.limit
+        style: Style = "bad" if share > 1 else ""
+        about = f" · to the model about {number(size)} t" if view.context is not None else " ·"
+        parts.append(Span(f"{about} of {number(view.limit)} ({share:.0%})", style))
     if not view.limit:
         parts.append(Span(" · limit unknown", "muted"))
     return tuple(parts)

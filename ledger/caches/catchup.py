@@ -61,6 +61,12 @@ def catch_up(store: Store, *, wait_s: float = WAIT_S) -> Models:
     return _catch_up_late(store, base)
 
 
+def events_behind(store: Store) -> int:
+    """Events that the file's read models do not know yet."""
+    reached = watermark(store.db, MAIN) if has_tables(store.db) else None
+    return head_position(store.db) - (reached or 0)
+
+
 def start_over(store: Store) -> Models:
     """Make the read models anew, in temporary tables where the file's cannot be mended."""
     db = store.db

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..content import from_json
+from ..content import REDACTED_TEXT, from_json
 from ..drafts import Usage
-from ..events import CallCompleted, ModelCalled, SessionOpened, StateNoted
+from ..events import BodyKey, CallCompleted, ModelCalled, SessionOpened, StateNoted
 
 Line = dict[str, Any]
 TextOf = Callable[[bytes | None], str]
@@ -37,8 +37,7 @@ def call_line(event: ModelCalled, text_of: TextOf) -> Line:
     line: Line = {"type": "call", "call": call_name(event)}
     if event.model:
         line["model"] = event.model
-    if event.params is not None:
-        line["params"] = from_json(text_of(event.params))
+    line |= _json_field("params", event.params, text_of)
     return line | ({"retry": True} if event.is_retry else {})
 
 
@@ -60,9 +59,7 @@ def result_line(event: CallCompleted, call: str, text_of: TextOf) -> Line:
         line["latency_ms"] = event.latency_ms
     if event.error is not None:
         line["error"] = text_of(event.error)
-    if event.edits is not None:
-        line["edits"] = from_json(text_of(event.edits))
-    return line
+    return line | _json_field("edits", event.edits, text_of)
 
 
 def note_line(event: StateNoted, text_of: TextOf) -> Line:
@@ -78,12 +75,20 @@ def note_line(event: StateNoted, text_of: TextOf) -> Line:
     return {field: value for field, value in line.items() if value}
 
 
+def _json_field(name: str, key: BodyKey | None, text_of: TextOf) -> Line:
+    """A field that is stored as JSON; left out when it was redacted."""
+    text = text_of(key)
+    return {} if text in ("", REDACTED_TEXT) else {name: from_json(text)}
+
+
 def _usage(usage: Usage) -> Line:
+    long = usage.cache_write_1h_tokens
     value = {
         "type": usage.kind or None,
         "input_tokens": usage.input_tokens,
         "cache_read_input_tokens": usage.cache_read_tokens,
         "cache_creation_input_tokens": usage.cache_write_tokens,
+        "cache_creation": None if long is None else {"ephemeral_1h_input_tokens": long},
         "output_tokens": usage.output_tokens,
     }
     return {name: n for name, n in value.items() if n is not None}

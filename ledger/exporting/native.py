@@ -143,8 +143,7 @@ class _Writer:
         if not event.called:
             return f"unknown-{version}"
         called = self._session.store.read_one(self._session.id, event.called).event
-        assert isinstance(called, ModelCalled), "BUG: a completion of no call"
-        return call_name(called)
+        return call_name(called) if isinstance(called, ModelCalled) else f"unknown-{version}"
 
     # -- windows ------------------------------------------------------------------------------
 

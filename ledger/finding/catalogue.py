@@ -12,6 +12,7 @@ from msgspec import Struct
 from ..caches.catchup import catch_up, start_over
 from ..caches.read_models import Models
 from ..caches.session_stats import SessionStats, decode_stats
+from ..cost import limit_of
 from ..rolling_back import undone_versions
 from ..storage.store import Store
 
@@ -50,7 +51,7 @@ class SessionRow(Struct, frozen=True):
     updated_ms: int
     """`last_ms`, else when its newest event was stored."""
     limit: int | None
-    """Tokens of the model's limit; None = unknown."""
+    """Tokens of the model's limit, as the user said or as of its last day; None = unknown."""
     reported: int | None
     """Context size of the newest call that its provider reported; None = none was."""
 
@@ -86,8 +87,7 @@ def _row(
     if stats.rollbacks and stats.compactions:
         handle = cast("Session", _Marks(store, session))
         undone = undone_versions(handle)
-        compacted = {stored.version for stored in store.marks(session, "window_compacted")}
-        in_force = len(compacted - undone)
+        in_force = len(set(store.mark_versions(session, "window_compacted")) - undone)
     return SessionRow(
         id=session,
         name=name,
@@ -110,6 +110,11 @@ def _row(
         first_ms=stats.first_ms,
         last_ms=stats.last_ms,
         updated_ms=stats.last_ms if stats.last_ms is not None else stats.recorded_ms,
-        limit=stats.limit_tokens or None,
+        limit=limit_of(
+            stats.model,
+            stats.last_ms,
+            user_tokens=stats.limit_tokens,
+            largest_tokens=stats.reported_tokens,
+        ).tokens,
         reported=stats.reported_tokens or None,
     )

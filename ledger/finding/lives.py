@@ -7,6 +7,7 @@ terminals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -174,7 +175,7 @@ def _stays_of(blame: _Blame, item: str, tokens: int) -> list[Life]:
 
 def _put_back(blame: _Blame, versions: Sequence[int]) -> str:
     """Undo all that stands between, or restore the version before the first of it."""
-    name = blame.session.name
+    name = quote(blame.session.name)
     if blame.undone().intersection(versions):
         return f"ctxledger rollback {name} --to {versions[0] - 1}"
     handles = dict.fromkeys(handle_of(blame.stored(version)) for version in versions)
@@ -189,7 +190,7 @@ def _why(session: Session, version: int, event: AnyEvent) -> str:
         case WindowCompacted():
             parts.append(f"compaction by {event.method}")
             parts += [f"trigger {event.trigger}"] if event.trigger else []
-            parts.append(_from_to(event, _reported_after(session, version)))
+            parts.append(_from_to(event, reported_after(session, version)))
             parts += [f"summary of a summary, depth {event.depth}"] if event.depth > 1 else []
         case ItemsEvicted():
             parts.append(f"eviction by {event.rule}")
@@ -221,7 +222,7 @@ def _from_to(event: WindowCompacted, reported: int | None) -> str:
     return f"{before.n:,} -> {after.n:,} tokens ({counters})"
 
 
-def _reported_after(session: Session, version: int) -> int | None:
+def reported_after(session: Session, version: int) -> int | None:
     """Context size of the first call soon after a version that reported one."""
     to = version + NEXT_CALL_EVENTS
     for stored in session.events(after=version, to=to, types=("call_completed",)):

@@ -6,6 +6,7 @@ Knows nothing about terminals; words.py has the syntax and the snippets.
 from __future__ import annotations
 
 import heapq
+import sys
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -92,11 +93,12 @@ def search(
         raise BadInput("There is nothing to search for.", "Give a word, or a phrase in quotes.")
     store = ledger.store
     models = catch_up(store)
+    end = min(offset + limit, sys.maxsize)
     try:
-        return list(islice(_hits(store, models, terms, session), offset, offset + limit))
+        return list(islice(_hits(store, models, terms, session), offset, end))
     except CorruptLedger:
         models = start_over(store)  # the index is damaged: answer from a new one
-        return list(islice(_hits(store, models, terms, session), offset, offset + limit))
+        return list(islice(_hits(store, models, terms, session), offset, end))
 
 
 def _hits(

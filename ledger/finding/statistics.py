@@ -1,20 +1,34 @@
 """Numbers about a ledger and about one session: sizes on disk, kinds of records, tokens used.
 
-Knows nothing about terminals, and nothing about prices.
+Prices are spending.py's, the cache is caching.py's. Knows nothing about terminals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from ..cost import UNKNOWN
 from ..drafts import Usage
-from ..events import CallCompleted, ItemsEvicted, ModelCalled
+from ..events import ItemsEvicted
 from ..rolling_back import compactions
 from ..storage.sources import KINDS
 from ..storage.store import Store
+from ..views.calls import call_at
+from ..views.limits import limit_at, model_at
+from .caching import CacheReport, cache_report
+from .spending import (
+    CompactionCost,
+    ModelSpent,
+    Spent,
+    by_model,
+    compaction_costs,
+    ledger_calls,
+    paid_calls,
+    provider_compactions,
+    spent,
+)
 
 if TYPE_CHECKING:
     from ..ledger import Ledger
@@ -48,6 +62,9 @@ class LedgerNumbers(Struct, frozen=True):
     """All pages of the database file, indexes and caches included."""
     event_types: dict[str, int]
     sources: tuple[SourceNumbers, ...]
+    spent: Spent
+    """Every call once, also where several sessions hold it."""
+    models: tuple[ModelSpent, ...]
 
     @property
     def disk_ratio(self) -> float | None:
@@ -88,6 +105,16 @@ class SessionNumbers(Struct, frozen=True):
     evictions: int
     items_evicted: int
     records: dict[str, int]
+    calls_inherited: int = 0
+    """Of the parent, before a fork; they are in none of these numbers."""
+    spent: Spent = Spent()
+    models: tuple[ModelSpent, ...] = ()
+    cache: CacheReport = CacheReport(0, ())
+    compaction_costs: tuple[CompactionCost, ...] = ()
+    provider_compactions: Spent = Spent()
+    """Compactions that the provider made inside calls."""
+    limit: int | None = None
+    limit_source: str = UNKNOWN
 
 
 def ledger_numbers(ledger: Ledger) -> LedgerNumbers:
@@ -106,7 +133,10 @@ def ledger_numbers(ledger: Ledger) -> LedgerNumbers:
             "SELECT type, count(*) FROM events GROUP BY type ORDER BY count(*) DESC, type"
         )
     }
+    calls = list(ledger_calls(store))
     return LedgerNumbers(
+        spent=spent(calls),
+        models=by_model(calls),
         events=sum(types.values()),
         sessions=types.get("session_opened", 0),
         bodies=bodies,
@@ -130,27 +160,36 @@ def ledger_numbers(ledger: Ledger) -> LedgerNumbers:
 
 def session_numbers(session: Session, to: int) -> SessionNumbers:
     """Measure a session up to version `to`; each call is counted once, with its newest usage."""
-    calls: set[int] = set()
-    results: dict[int, CallCompleted] = {}
-    for stored in session.events(to=to, types=("model_called", "call_completed")):
-        event = stored.event
-        if isinstance(event, ModelCalled):
-            calls.add(stored.version)
-        elif isinstance(event, CallCompleted):
-            results[event.called or -stored.version] = event
+    opened = session.opened
+    after = opened.parent_version if opened.relation == "fork" else 0
+    versions = [e.version for e in session.events(to=to, types=("model_called",))]
+    calls = paid_calls(session, to)
+    usages = [p.completed.usage for p in calls if p.completed.usage is not None]
+    total = spent(calls)
+    cache = cache_report(session, to)
+    newest = call_at(session, to)
+    largest = max((usage.context_tokens for usage in usages), default=0)
+    limit = limit_at(session, newest, largest)
     evictions = [
         e.event for e in session.store.marks(session.id, "items_evicted") if e.version <= to
     ]
     found = [(e, is_in_force) for e, is_in_force in compactions(session) if e.version <= to]
-    usages = [event.usage for event in results.values() if event.usage is not None]
     return SessionNumbers(
         session=session.name,
         version=to,
-        calls=len(calls) + sum(called < 0 for called in results),
+        calls=sum(v > after for v in versions) + sum(p.call is None for p in calls),
+        calls_inherited=sum(v <= after for v in versions),
         calls_reported=len(usages),
-        calls_failed=sum(e.outcome not in ("ok", "unknown") for e in results.values()),
-        used=_used(event for event in results.values()),
-        context_tokens_max=max((usage.context_tokens for usage in usages), default=0),
+        calls_failed=sum(p.completed.outcome not in ("ok", "unknown") for p in calls),
+        used=_used(total.tokens),
+        context_tokens_max=largest,
+        spent=total,
+        models=by_model(calls),
+        cache=cache,
+        compaction_costs=compaction_costs(session, to, cache, model_at(session, newest)),
+        provider_compactions=provider_compactions(calls),
+        limit=limit.tokens,
+        limit_source=limit.source,
         compactions=sum(is_in_force for _, is_in_force in found),
         compactions_undone=sum(not is_in_force for _, is_in_force in found),
         evictions=len(evictions),
@@ -159,19 +198,12 @@ def session_numbers(session: Session, to: int) -> SessionNumbers:
     )
 
 
-def _used(results: Iterable[CallCompleted]) -> TokensUsed:
-    """Sum usage; a call of several iterations reports only the last one in `usage`."""
-    parts: list[Usage] = []
-    for event in results:
-        if event.iterations:
-            parts.extend(event.iterations)
-        elif event.usage is not None:
-            parts.append(event.usage)
+def _used(tokens: Usage) -> TokensUsed:
     return TokensUsed(
-        input=sum(p.input_tokens or 0 for p in parts),
-        cache_read=sum(p.cache_read_tokens or 0 for p in parts),
-        cache_write=sum(p.cache_write_tokens or 0 for p in parts),
-        output=sum(p.output_tokens or 0 for p in parts),
+        input=tokens.input_tokens or 0,
+        cache_read=tokens.cache_read_tokens or 0,
+        cache_write=tokens.cache_write_tokens or 0,
+        output=tokens.output_tokens or 0,
     )
 
 

@@ -132,7 +132,7 @@ class AnthropicFold:
         change = member.window.move_to(sent, lambda index: f"q{number}.{places[index]}")
         yield from change_drafts(member.name, change, call, sent_ms)
         self._directory.note_request(member, split)
-        is_retry = digest == member.last_request and not change.is_rewrite and not change.appended
+        is_retry = digest == member.last_request
         member.last_request = digest
         yield StartCall(
             session=member.name,
@@ -196,8 +196,9 @@ class AnthropicFold:
     ) -> AppendMessage:
         wanted = label(answer.body.get("id")) or f"a{self._number}"
         message = member.window.append(wanted, said, is_response=True)
-        member.last_request = b""
-        self._directory.note_answer(member, said)
+        is_whole = answer.is_complete
+        member.last_request = b"" if is_whole else member.last_request
+        self._directory.note_answer(member, said, is_whole)
         return AppendMessage(
             session=member.name,
             at_ms=exchange.answered_ms,

@@ -77,6 +77,18 @@ class MessageWindow:
         self.messages.append(held)
         return message
 
+    def keep(self, staying: Sequence[Held]) -> None:
+        """Let every other message leave; it may come back with a later request."""
+        kept = {id(held) for held in staying}
+        for held in self.messages:
+            if id(held) not in kept:
+                self._left[held.shown] = held
+        self.messages = list(staying)
+
+    def shared_start(self, sent: Sequence[SplitMessage]) -> int:
+        """How many messages from the start the window and a request have in common."""
+        return _common_prefix(self.messages, sent)
+
     def is_begun_by(self, sent: Sequence[SplitMessage]) -> bool:
         """True when a request holds the whole window first, its last message perhaps longer."""
         same = _common_prefix(self.messages, sent)

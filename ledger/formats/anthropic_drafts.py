@@ -90,7 +90,7 @@ def set_up(member: Member, split: SplitRequest, at_ms: int | None) -> Iterator[A
         member.system, member.system_text = system, system_text(split)
         yield SetSystem(session=member.name, at_ms=at_ms, blocks=split.system)
     if tools != member.tools:
-        member.tools, member.tool_names = tools, tool_names(split)
+        member.tools, member.tool_names = tools, member.tool_names | tool_names(split)
         yield SetTools(session=member.name, at_ms=at_ms, tools=split.tools)
 
 

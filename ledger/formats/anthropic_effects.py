@@ -33,11 +33,14 @@ def usage_from(raw: object) -> Usage | None:
     """Read a `usage` object; None when there is none."""
     if not isinstance(raw, dict):
         return None
-    kind = raw.get("type")
+    kind, written = raw.get("type"), raw.get("cache_creation")
     return Usage(
         input_tokens=_count(raw.get("input_tokens")),
         cache_read_tokens=_count(raw.get("cache_read_input_tokens")),
         cache_write_tokens=_count(raw.get("cache_creation_input_tokens")),
+        cache_write_1h_tokens=_count(
+            written.get("ephemeral_1h_input_tokens") if isinstance(written, dict) else None
+        ),
         output_tokens=_count(raw.get("output_tokens")),
         kind=kind if isinstance(kind, str) else "",
     )
@@ -101,7 +104,9 @@ def cleared_tool_ids(
         return ()
     request = _clearing_edit(body)
     excluded = request.get("exclude_tools")
-    names = frozenset(excluded if isinstance(excluded, list) else ())
+    names = (
+        [name for name in excluded if isinstance(name, str)] if isinstance(excluded, list) else []
+    )
     keep = request.get("keep")
     keep_count = _count(keep.get("value")) if isinstance(keep, dict) else None
     answered = [call for call in _answered_calls(messages) if call.tool_name not in names]

@@ -26,6 +26,7 @@ _GZIP = b"\x1f\x8b"
 _GZIP_BASE64 = "H4sI"
 _MESSAGES_PATH = re.compile(r"/v1/messages/?(\?|#|$)|:(streamR|r)awPredict|/invoke(-with-)?")
 _BODY_FIELDS = ("parsed_body", "body", "body_raw", "json", "content")
+_PAIR_FIELDS = frozenset({"response", "logged_at"})
 
 
 class Exchange(Struct, frozen=True, kw_only=True):
@@ -70,7 +71,7 @@ def is_pair(value: object) -> bool:
     return (
         isinstance(value, dict)
         and isinstance(value.get("request"), dict)
-        and ("response" in value or "logged_at" in value)
+        and (not value.keys().isdisjoint(_PAIR_FIELDS) or is_request(body_of(value["request"])))
     )
 
 
@@ -81,15 +82,15 @@ def exchange_from(request: object, response: object) -> Exchange | None:
     method, url = str(sent.get("method", "POST")), str(sent.get("url", sent.get("uri", "")))
     if method.upper() != "POST" or (url and not _MESSAGES_PATH.search(url)):
         return None
-    body = sent if is_request(sent) else _body_of(sent)
+    body = sent if is_request(sent) else body_of(sent)
     if not is_request(body):
         return None
     return Exchange(
         request=body,  # type: ignore[arg-type]  # is_request says it is a dict
         answer=_answer_of(came),
-        status=_status_of(came),
-        request_id=_header(came.get("headers"), "request-id"),
-        client=_header(sent.get("headers"), "user-agent"),
+        status=status_of(came),
+        request_id=header(came.get("headers"), "request-id"),
+        client=header(sent.get("headers"), "user-agent"),
         sent_ms=milliseconds(sent.get("timestamp")),
         answered_ms=milliseconds(came.get("timestamp")),
     )
@@ -110,10 +111,11 @@ def answer_from(body: object) -> Streamed | None:
 def _answer_of(response: Mapping[str, Any]) -> Streamed | None:
     if is_response(response):
         return answer_from(response)
-    return answer_from(_body_of(response))
+    return answer_from(body_of(response))
 
 
-def _body_of(wrapper: Mapping[str, Any]) -> object:
+def body_of(wrapper: Mapping[str, Any]) -> object:
+    """The body of a recorded request or response, decoded; None when there is none."""
     for field in _BODY_FIELDS:
         body = decoded(wrapper.get(field))
         if body is not None:
@@ -125,13 +127,11 @@ def decoded(body: object) -> object:
     """Unwrap a recorded body to parsed JSON, to stream text, or to None."""
     if isinstance(body, dict):
         inner = body.get("string", body.get("base64_string"))
-        is_wrapped = isinstance(inner, str | bytes) and len(body) <= 3
-        return decoded(inner) if is_wrapped else body
+        if not isinstance(inner, str | bytes) or len(body) > 3:
+            return body
+        return decoded(inner if "string" in body else _unpacked(inner))
     if isinstance(body, str) and body.startswith(_GZIP_BASE64):
-        try:
-            body = base64.b64decode(body)
-        except (binascii.Error, ValueError):
-            return None
+        body = _unpacked(body)
     if isinstance(body, bytes):
         body = _text_of(body)
     if not isinstance(body, str):
@@ -139,6 +139,13 @@ def decoded(body: object) -> object:
     if looks_like_stream(body):
         return body
     return parse(body.encode("utf-8", "surrogatepass")).value
+
+
+def _unpacked(text: str | bytes) -> bytes | None:
+    try:
+        return base64.b64decode(text)
+    except (binascii.Error, ValueError):
+        return None
 
 
 def _text_of(data: bytes) -> str | None:
@@ -153,14 +160,16 @@ def _text_of(data: bytes) -> str | None:
     return data.decode("utf-8", "replace")
 
 
-def _status_of(response: Mapping[str, Any]) -> int:
+def status_of(response: Mapping[str, Any]) -> int:
+    """The HTTP status, 0 when it was not recorded."""
     status = response.get("status_code", response.get("statusCode", response.get("status")))
     if isinstance(status, dict):
         status = status.get("code")
     return status if isinstance(status, int) else 0
 
 
-def _header(headers: object, name: str) -> str:
+def header(headers: object, name: str) -> str:
+    """A header by its lower-case name, "" when it is not there."""
     if not isinstance(headers, dict):
         return ""
     for key, value in headers.items():

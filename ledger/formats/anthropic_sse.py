@@ -41,7 +41,7 @@ def streamed_messages(text: str) -> list[Streamed]:
     """Put together every message of a stream; text of another provider gives none."""
     found: list[Streamed] = []
     assembly: _Assembly | None = None
-    for event in _events(text):
+    for event in events_of(text):
         if event.get("type") == "message_start":
             if assembly is not None:
                 found.append(assembly.result())
@@ -55,8 +55,8 @@ def streamed_messages(text: str) -> list[Streamed]:
     return found
 
 
-def _events(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the data fields; a cut or foreign one is left out."""
+def events_of(text: str) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a stream's data fields; a cut or foreign one is left out."""
     data: list[str] = []
     for line in [*text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]:
         if line.startswith("data:"):
@@ -75,8 +75,9 @@ class _Assembly:
         message = start.get("message")
         self.body: dict[str, Any] = dict(message) if isinstance(message, dict) else {}
         content = self.body.get("content")
+        given = content if isinstance(content, list) else []
         self.blocks: dict[int, dict[str, Any]] = dict(
-            enumerate(content if isinstance(content, list) else [])
+            enumerate(block for block in given if isinstance(block, dict))
         )
         self.json_parts: dict[int, list[str]] = {}
         self.is_complete = False
@@ -87,9 +88,9 @@ class _Assembly:
         if kind == "content_block_start" and isinstance(index, int):
             block = event.get("content_block")
             self.blocks[index] = dict(block) if isinstance(block, dict) else {}
-        elif kind == "content_block_delta" and index in self.blocks:
+        elif kind == "content_block_delta" and isinstance(index, int) and index in self.blocks:
             delta = event.get("delta")
-            self._append(int(index), delta if isinstance(delta, dict) else {})
+            self._append(index, delta if isinstance(delta, dict) else {})
         elif kind == "message_delta":
             self._finish(event)
         elif kind == "message_stop":

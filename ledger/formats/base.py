@@ -42,6 +42,9 @@ class Fed(Struct, frozen=True):
     drafts: tuple[AnyDraft, ...] = ()
     what: str = ""
     """The record's own type, for counting (`progress/hook_progress`)."""
+    content: bytes = b""
+    """What tells it from another record with its id, where sources wrap one message in several
+    ways; empty = all its bytes."""
 
 
 class Fold(Protocol):

@@ -11,40 +11,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from ..content import Block, label
 from ..drafts import AnyDraft, QuarantineRecord
 from .base import Fed, Record
 from .claude_code_attachments import attachment_blocks, local_command_blocks
 from .claude_code_compaction import cleared, replaced
-from .claude_code_records import mapping_of, result_facts, text_of, user_blocks, user_origin
-from .claude_code_session import SYNTHETIC_MODEL, SessionReader, response_blocks
-from .claude_code_tree import Conversation, Node, Rewrite, Tree
-
-_OUTSIDE_TYPES = frozenset(
-    {
-        "agent-color",
-        "agent-name",
-        "agent-setting",
-        "ai-title",
-        "attribution-snapshot",
-        "bridge-session",
-        "cost-state",
-        "custom-title",
-        "file-history-delta",
-        "file-history-snapshot",
-        "last-prompt",
-        "mode",
-        "permission-mode",
-        "pr-link",
-        "queue-operation",
-        "relocated",
-        "summary",
-        "tag",
-        "worktree-state",
-    }
+from .claude_code_conversation import Conversation, Node, Rewrite
+from .claude_code_identity import agent_message, agent_rows, message_content, record_digest
+from .claude_code_records import (
+    OUTSIDE_TYPES,
+    SYNTHETIC_MODEL,
+    is_clear,
+    is_prompt,
+    mapping_of,
+    response_blocks,
+    result_facts,
+    user_blocks,
+    user_origin,
 )
-# What an embedded message of a subagent takes from the progress record around it.
-_INHERITED_FIELDS = ("timestamp", "sessionId", "cwd", "gitBranch")
+from .claude_code_session import SessionReader
+from .claude_code_tree import Tree
+
 # An unknown type is a Claude Code record if it carries one of these.
 _OWN_FIELDS = ("sessionId", "uuid", "messageId", "leafUuid")
 
@@ -63,9 +52,11 @@ class ClaudeCodeFold:
         self._anonymous: dict[str, int] = {}
 
     def key(self, record: Record) -> str:
-        """Give the record's uuid, "" when it has none."""
-        value = record.value
-        return label(value.get("uuid")) if isinstance(value, dict) else ""
+        """Give the uuid of the record, or of the subagent's message in it; "" when it has none."""
+        if not isinstance(record.value, dict):
+            return ""
+        inner = agent_message(record.value)
+        return label((inner or record.value).get("uuid"))
 
     def feed(self, record: Record) -> Fed:
         """Take the next record."""
@@ -79,7 +70,9 @@ class ClaudeCodeFold:
         if not isinstance(kind, str):
             return self._quarantined("wrong_format", "")
         try:
-            return self._read(value, kind, hash(record.data.rstrip()))
+            fed = self._read(value, kind, record_digest(record.data, value))
+            inner = agent_message(value)
+            return fed if inner is None else replace(fed, content=message_content(inner))
         except ValueError:  # a number or text that cannot be written as JSON again
             return self._quarantined("not_json", kind)
 
@@ -104,11 +97,11 @@ class ClaudeCodeFold:
             session = self._session(value, uuid)
             evicted = replaced(session.talk, value)
             return _fed([*session.open(value), *evicted] if evicted else [], kind)
-        if kind not in _OUTSIDE_TYPES and not any(name in value for name in _OWN_FIELDS):
+        if kind not in OUTSIDE_TYPES and not any(name in value for name in _OWN_FIELDS):
             return self._quarantined("wrong_format", kind)
         if uuid:
             self._place(self._session(value, uuid), value, uuid, digest)
-        return Fed("outside" if kind in _OUTSIDE_TYPES else "unknown", (), kind)
+        return Fed("outside" if kind in OUTSIDE_TYPES else "unknown", (), kind)
 
     def _user(self, value: Mapping[str, Any], uuid: str, digest: int) -> Fed:
         session = self._session(value, uuid)
@@ -126,35 +119,36 @@ class ClaudeCodeFold:
             self._place(session, value, uuid, digest)
             return Fed("outside", (), "user/empty") if blocks == () else self._bad(session, "user")
         if is_summary:
-            node, _, _ = self._place(session, value, uuid, digest)
-            return Fed("window", tuple(session.summary(value, node, blocks)), "user/summary")
+            node, rewrite = self._summary_node(session, value, uuid, digest)
+            drafts = session.summary(value, node, rewrite, blocks)
+            return Fed("window", tuple(drafts), "user/summary")
         drafts = session.flush(value)
-        is_prompt = any(block.origin in ("human", "assistant") for block in blocks)
-        node, rewrite, is_gap = self._place(session, value, uuid, digest, is_prompt=is_prompt)
+        node, rewrite, is_gap = self._place(session, value, uuid, digest, blocks, is_asking=True)
         drafts += session.message(value, node, rewrite, blocks)
         return Fed("window", tuple(drafts), "user/gap" if is_gap else "user")
 
     def _assistant(self, value: Mapping[str, Any], uuid: str, digest: int) -> Fed:
         session = self._session(value, uuid)
-        node, _, is_gap = self._place(session, value, uuid, digest)
         message = mapping_of(value.get("message"))
         if message.get("model") == SYNTHETIC_MODEL and value.get("isApiErrorMessage") is True:
+            self._place(session, value, uuid, digest)
             return Fed("outside", (), "assistant/api_error")
         blocks = response_blocks(message)
+        drafts = session.flush(value) if blocks is not None else []
+        node, rewrite, is_gap = self._place(session, value, uuid, digest, blocks or ())
         if blocks is None:
             return self._bad(session, "assistant")
-        drafts = session.flush(value)
-        drafts += session.assistant(value, message, node, blocks)
+        drafts += session.assistant(value, message, node, rewrite, blocks)
         return _fed(drafts, "assistant/gap" if is_gap else "assistant")
 
     def _attachment(self, value: Mapping[str, Any], uuid: str, digest: int) -> Fed:
         session = self._session(value, uuid)
-        node, _, _ = self._place(session, value, uuid, digest)
         what = f"attachment/{label(mapping_of(value.get('attachment')).get('type'))}"
         blocks = attachment_blocks(value)
+        node, rewrite, _ = self._place(session, value, uuid, digest, blocks)
         if not blocks:
             return Fed("outside", (), what)
-        return session.attachment(value, node, blocks, what)
+        return session.attachment(value, node, rewrite, blocks, what)
 
     def _system(self, value: Mapping[str, Any], uuid: str, digest: int) -> Fed:
         session = self._session(value, uuid)
@@ -163,14 +157,13 @@ class ClaudeCodeFold:
         if subtype == "compact_boundary":
             uuid = uuid or self._anonymous_id(value)
             above = label(value.get("logicalParentUuid")) or label(value.get("parentUuid"))
-            node = self._tree.place_boundary(session.talk, uuid, above, digest)
-            return Fed("held", tuple(session.boundary(value, node)), what)
+            node, rewrite = self._tree.place_boundary(session.talk, uuid, above, digest)
+            return Fed("held", tuple(session.boundary(value, node, rewrite)), what)
         blocks: tuple[Block, ...] = ()
         if subtype == "local_command":
             blocks = local_command_blocks(value)
         drafts = session.flush(value) if blocks else []
-        is_prompt = any(block.origin == "human" for block in blocks)
-        node, rewrite, _ = self._place(session, value, uuid, digest, is_prompt=is_prompt)
+        node, rewrite, _ = self._place(session, value, uuid, digest, blocks, is_asking=True)
         if blocks:
             drafts += session.message(value, node, rewrite, blocks)
         elif subtype == "microcompact_boundary":
@@ -186,34 +179,10 @@ class ClaudeCodeFold:
         agent = label(data.get("agentId"))
         if data.get("type") != "agent_progress" or not agent:
             return Fed("outside", (), what)
-        listed = data.get("normalizedMessages")
-        parts = [data["message"]] if isinstance(data.get("message"), dict) else listed
         drafts: list[AnyDraft] = []
-        base: dict[str, Any] = {name: value[name] for name in _INHERITED_FIELDS if name in value}
-        base |= {"agentId": agent, "isSidechain": True}
-        if f"agent-{agent}" not in self._sessions:
-            drafts += self._agent_prompt(base, data, parts)
-        for place, part in enumerate(parts if isinstance(parts, list) else ()):
-            inner = {**base, "uuid": f"{node.uuid}.{place}", **mapping_of(part)}
-            inner.pop("parentUuid", None)
-            if inner.get("type") in ("user", "assistant"):
-                drafts += self._read(inner, str(inner["type"]), 0).drafts
+        for inner in agent_rows(value, node.uuid, is_new=f"agent-{agent}" not in self._sessions):
+            drafts += self._read(inner, str(inner["type"]), 0).drafts
         return _fed(drafts, what)
-
-    def _agent_prompt(
-        self, base: Mapping[str, Any], data: Mapping[str, Any], parts: object
-    ) -> tuple[AnyDraft, ...]:
-        """Give the task of a subagent whose first embedded message is not it."""
-        first = mapping_of(parts[0]) if isinstance(parts, list) and parts else {}
-        prompt = text_of(data.get("prompt"))
-        if not prompt or first.get("type") == "user":
-            return ()
-        task = {
-            "type": "user",
-            "uuid": f"agent-{data['agentId']}.task",
-            "message": {"role": "user", "content": prompt},
-        }
-        return self._read({**base, **task}, "user", 0).drafts
 
     def _place(
         self,
@@ -221,16 +190,42 @@ class ClaudeCodeFold:
         value: Mapping[str, Any],
         uuid: str,
         digest: int,
+        blocks: tuple[Block, ...] = (),
         *,
-        is_prompt: bool = False,
+        is_asking: bool = False,
     ) -> tuple[Node, Rewrite | None, bool]:
-        """Hang a record into the tree; without a `parentUuid` at all it continues at the tip."""
+        """Hang a record into the tree; without a `parentUuid` at all it continues at the tip.
+
+        Args:
+            blocks: what the model saw of it.
+            is_asking: words in it may be a prompt.
+        """
         talk = session.talk
         parent = value.get("parentUuid", talk.tip)
         if not isinstance(parent, str) or parent not in self._tree.nodes:
             parent = label(parent)
         uuid = uuid or self._anonymous_id(value)
-        return self._tree.place(talk, uuid, parent, prompt=is_prompt, digest=digest)
+        node, rewrite, is_gap = self._tree.place(
+            talk,
+            uuid,
+            parent,
+            prompt=is_asking and is_prompt(blocks),
+            digest=digest,
+            is_clear=is_asking and is_clear(blocks),
+        )
+        if blocks and rewrite is None:
+            rewrite = self._tree.returned(talk, node)
+        return node, rewrite, is_gap
+
+    def _summary_node(
+        self, session: SessionReader, value: Mapping[str, Any], uuid: str, digest: int
+    ) -> tuple[Node, Rewrite | None]:
+        """Hang a summary below its boundary; without one it stands where the boundary would."""
+        if session.has_boundary:
+            return self._place(session, value, uuid, digest)[:2]
+        uuid = uuid or self._anonymous_id(value)
+        parent = label(value.get("parentUuid"))
+        return self._tree.place_boundary(session.talk, uuid, parent, digest)
 
     def _anonymous_id(self, value: Mapping[str, Any]) -> str:
         base = label(dict(value))
@@ -267,6 +262,8 @@ class ClaudeCodeFold:
             return SessionReader(Conversation(name))
         talk = self._tree.fork(name, parent.talk, above)
         shared = next(reversed(talk.window), "")
+        if not shared:  # a fork from before any message shares nothing
+            return SessionReader(talk)
         return SessionReader(talk, relation="fork", parent=parent.talk.name, parent_message=shared)
 
     def _bad(self, session: SessionReader, what: str) -> Fed:

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from ..content import Block, label
 from ..drafts import AnyDraft, AppendMessage, EvictResults, ImportCompaction
+from .claude_code_conversation import Conversation, Node
 from .claude_code_records import at_ms, count_of, mapping_of
-from .claude_code_tree import Conversation, Node
 
 CLEARED_RESULT = "[Old tool result content cleared]"
 """What the client puts in place of a cleared result; the transcript does not repeat it."""

@@ -15,6 +15,31 @@ from ..content import Block, Origin, block_from, is_result, label, to_json
 from ..drafts import Usage
 
 FACT_CHARS_MAX = 300
+SYNTHETIC_MODEL = "<synthetic>"
+OUTSIDE_TYPES = frozenset(
+    {
+        "agent-color",
+        "agent-name",
+        "agent-setting",
+        "ai-title",
+        "attribution-snapshot",
+        "bridge-session",
+        "cost-state",
+        "custom-title",
+        "file-history-delta",
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "pr-link",
+        "queue-operation",
+        "relocated",
+        "summary",
+        "tag",
+        "worktree-state",
+    }
+)
+"""Types of records that the model never sees anything of."""
 
 # How a text in a user record begins, and who wrote it. A typed slash command or shell line
 # counts as the person's: its arguments are their words; what it expands to (isMeta) is not.
@@ -40,6 +65,10 @@ _PREFIX_STARTS = frozenset(prefix[0] for prefix, _ in _ORIGIN_OF_PREFIX)
 _REMINDER_OPENS = "<system-reminder>"
 _REMINDER_CLOSES = "</system-reminder>"
 _HOOK_REMINDER = re.compile(r"hook (success|additional context|blocking error|feedback|error)")
+_CLEAR = re.compile(
+    r"\s*<command-name>/?(?:clear|reset|new)</command-name>|"
+    r"\s*<command-message>(?:clear|reset|new)</command-message>"
+)
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code (\d{1,4})\b")
 
 # (names in toolUseResult, name of the fact); only short scalars are taken.
@@ -174,6 +203,20 @@ def assistant_blocks(content: object, origin: Origin) -> tuple[Block, ...] | Non
     return tuple(block_from(raw, "tool" if _is_result(raw) else origin) for raw in content)
 
 
+def is_prompt(blocks: tuple[Block, ...]) -> bool:
+    """Tell whether a record may begin a branch: words of the one who asks, and no results.
+
+    Words beside a result (a refusal with its reason) answer a call, wherever they hang.
+    """
+    is_asked = any(block.origin in ("human", "assistant") for block in blocks)
+    return is_asked and not any(is_result(block.type) for block in blocks)
+
+
+def is_clear(blocks: tuple[Block, ...]) -> bool:
+    """Tell whether it is the command that empties the window."""
+    return any(block.origin == "human" and _CLEAR.match(block.text) for block in blocks)
+
+
 def _is_result(raw: Mapping[str, Any]) -> bool:
     return is_result(text_of(raw.get("type")))
 
@@ -220,6 +263,9 @@ def _usage(raw: Mapping[str, Any]) -> Usage:
         input_tokens=count_of(raw.get("input_tokens")),
         cache_read_tokens=count_of(raw.get("cache_read_input_tokens")),
         cache_write_tokens=count_of(raw.get("cache_creation_input_tokens")),
+        cache_write_1h_tokens=count_of(
+            mapping_of(raw.get("cache_creation")).get("ephemeral_1h_input_tokens")
+        ),
         output_tokens=count_of(raw.get("output_tokens")),
         kind=label(text_of(raw.get("type"))),
     )
@@ -236,3 +282,9 @@ def iterations_of(value: object) -> tuple[Usage, ...]:
 def outcome_of(stop_reason: str) -> Outcome:
     """Read the outcome off a stop reason; none (records are written early) counts as fine."""
     return _OUTCOMES.get(stop_reason, "ok")
+
+
+def response_blocks(message: Mapping[str, Any]) -> tuple[Block, ...] | None:
+    """Read the blocks of an assistant message; texts made locally are the harness's."""
+    origin: Origin = "harness" if message.get("model") == SYNTHETIC_MODEL else "assistant"
+    return assistant_blocks(message.get("content"), origin)

@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
-from ..content import CALL_TYPES, Block, Origin, is_result, label
+from ..content import CALL_TYPES, Block, is_result, label
 from ..drafts import (
     AnyDraft,
     AppendMessage,
@@ -25,12 +23,12 @@ from ..drafts import (
     Relation,
     RewriteWindow,
     StartCall,
-    Usage,
 )
 from .base import Fed
 from .claude_code_compaction import Boundary, compaction
+from .claude_code_conversation import Conversation, Node, Rewrite
 from .claude_code_records import (
-    assistant_blocks,
+    SYNTHETIC_MODEL,
     at_ms,
     iterations_of,
     mapping_of,
@@ -38,20 +36,7 @@ from .claude_code_records import (
     text_of,
     usage_of,
 )
-from .claude_code_tree import Conversation, Node, Rewrite
-
-SYNTHETIC_MODEL = "<synthetic>"
-
-
-class _Response(Struct):
-    """What is known of one assistant message so far."""
-
-    call: str
-    """"" = made locally, no call."""
-    usage: Usage | None = None
-    stop_reason: str = ""
-    reported: tuple[object, object] = (None, None)
-    """Usage and stop reason as they came last; split records mostly repeat them."""
+from .claude_code_responses import Response, Responses
 
 
 class SessionReader:
@@ -71,8 +56,7 @@ class SessionReader:
         self._parent = parent
         self._parent_message = parent_message
         self._is_open = False
-        self._responses: dict[str, _Response] = {}
-        self._call_ids: set[str] = set()
+        self._responses = Responses()
         self._boundary: Boundary | None = None
         self._is_opaque = False
         """The last compaction went without its summary; a late one is an ordinary message."""
@@ -95,6 +79,11 @@ class SessionReader:
                 parent_message=self._parent_message,
             )
         ]
+
+    @property
+    def has_boundary(self) -> bool:
+        """True if the next summary belongs to a boundary that was read."""
+        return self._boundary is not None or self._is_opaque
 
     def flush(self, value: Mapping[str, Any]) -> list[AnyDraft]:
         """Give a waiting compaction without its summary, so that it is not lost."""
@@ -125,11 +114,16 @@ class SessionReader:
         return drafts
 
     def attachment(
-        self, value: Mapping[str, Any], node: Node, blocks: tuple[Block, ...], what: str
+        self,
+        value: Mapping[str, Any],
+        node: Node,
+        rewrite: Rewrite | None,
+        blocks: tuple[Block, ...],
+        what: str,
     ) -> Fed:
         """Append what the harness slipped in; behind the summary while a compaction waits."""
         if self._boundary is None:
-            return Fed("window", tuple(self.message(value, node, None, blocks)), what)
+            return Fed("window", tuple(self.message(value, node, rewrite, blocks)), what)
         self._note(node, node.uuid, blocks)
         self._boundary.held_nodes.append(node)
         self._boundary.held.append(
@@ -148,27 +142,27 @@ class SessionReader:
         value: Mapping[str, Any],
         message: Mapping[str, Any],
         node: Node,
+        rewrite: Rewrite | None,
         blocks: tuple[Block, ...],
     ) -> list[AnyDraft]:
         """Append a response, or extend it by one more of its split records."""
-        name = message.get("id")
-        if not isinstance(name, str) or name not in self._responses:
-            name = label(name) or label(value.get("requestId")) or node.uuid
+        name = self._responses.name_of(value, message, node)
         model = text_of(message.get("model"))
         time = at_ms(value.get("timestamp"))
         self._note(node, name, blocks)
         known = self._responses.get(name)
         if known is not None:
-            drafts: list[AnyDraft] = []
+            drafts: list[AnyDraft] = [self._rewritten(rewrite, time)] if rewrite else []
             if blocks:
                 drafts.append(
                     ExtendMessage(session=self.talk.name, at_ms=time, message=name, blocks=blocks)
                 )
             return drafts + self._completed(known, message, time, is_first=False)
         is_made_here = model == SYNTHETIC_MODEL
-        known = _Response(call="" if is_made_here else self._call_id(value, name))
-        self._responses[name] = known
+        known = self._responses.begin(name, value, node, is_made_here=is_made_here)
         drafts = self.open(value, "" if is_made_here else model)
+        if rewrite is not None:
+            drafts.append(self._rewritten(rewrite, time))
         if known.call:
             drafts += self._settled(message, time)
             drafts.append(
@@ -183,9 +177,13 @@ class SessionReader:
         )
         return drafts + self._completed(known, message, time, is_first=True)
 
-    def boundary(self, value: Mapping[str, Any], node: Node) -> list[AnyDraft]:
-        """Take a compaction boundary; gives drafts only if an earlier one still waited."""
+    def boundary(
+        self, value: Mapping[str, Any], node: Node, rewrite: Rewrite | None
+    ) -> list[AnyDraft]:
+        """Take a compaction boundary; gives drafts only for an earlier one, or a return."""
         drafts = self.flush(value)
+        if rewrite is not None:
+            drafts.append(self._rewritten(rewrite, at_ms(value.get("timestamp"))))
         meta = mapping_of(value.get("compactMetadata") or value.get("compact_metadata"))
         self._boundary = Boundary(
             node=node, meta=meta, at_ms=at_ms(value.get("timestamp")), held=[], held_nodes=[]
@@ -193,19 +191,23 @@ class SessionReader:
         return drafts
 
     def summary(
-        self, value: Mapping[str, Any], node: Node, blocks: tuple[Block, ...]
+        self,
+        value: Mapping[str, Any],
+        node: Node,
+        rewrite: Rewrite | None,
+        blocks: tuple[Block, ...],
     ) -> list[AnyDraft]:
         """Take the summary of a compaction; its boundary may be missing."""
         if self._boundary is None and self._is_opaque:
             self._is_opaque = False
-            return self.message(value, node, None, blocks)
+            return self.message(value, node, rewrite, blocks)
+        time = at_ms(value.get("timestamp"))
+        drafts = self.open(value) + ([self._rewritten(rewrite, time)] if rewrite else [])
         if self._boundary is None:
-            self._boundary = Boundary(
-                node=node, meta={}, at_ms=at_ms(value.get("timestamp")), held=[], held_nodes=[]
-            )
+            self._boundary = Boundary(node=node, meta={}, at_ms=time, held=[], held_nodes=[])
         self._note(node, node.uuid, blocks)
         self._is_opaque = False
-        return self.open(value) + self._compaction(node.uuid, blocks)
+        return drafts + self._compaction(node.uuid, blocks)
 
     def _compaction(self, summary: str, blocks: tuple[Block, ...]) -> list[AnyDraft]:
         boundary, self._boundary = self._boundary, None
@@ -225,13 +227,8 @@ class SessionReader:
             cause=rewrite.cause,
             parts=tuple(Keep(message) for message in rewrite.messages),
             evidence=label(rewrite.evidence),
+            is_return=True,
         )
-
-    def _call_id(self, value: Mapping[str, Any], message: str) -> str:
-        wanted = label(value.get("requestId"))
-        call = wanted if wanted and wanted not in self._call_ids else message
-        self._call_ids.add(call)
-        return call
 
     def _settled(self, message: Mapping[str, Any], time: int | None) -> list[AnyDraft]:
         if self.talk.doubt is None:
@@ -243,7 +240,7 @@ class SessionReader:
         return [] if rewrite is None else [self._rewritten(rewrite, time)]
 
     def _completed(
-        self, response: _Response, message: Mapping[str, Any], time: int | None, *, is_first: bool
+        self, response: Response, message: Mapping[str, Any], time: int | None, *, is_first: bool
     ) -> list[AnyDraft]:
         if not response.call:
             return []
@@ -272,9 +269,3 @@ class SessionReader:
                 iterations=iterations_of(raw),
             )
         ]
-
-
-def response_blocks(message: Mapping[str, Any]) -> tuple[Block, ...] | None:
-    """Read the blocks of an assistant message; texts made locally are the harness's."""
-    origin: Origin = "harness" if message.get("model") == SYNTHETIC_MODEL else "assistant"
-    return assistant_blocks(message.get("content"), origin)

@@ -23,12 +23,15 @@ FOLDS = {
     "native": (".native", "NativeFold"),
     "claude-code": (".claude_code", "ClaudeCodeFold"),
     "anthropic": (".anthropic", "AnthropicFold"),
+    "openai": (".openai", "OpenAIFold"),
 }
 """Formats that can be read: module and class of each fold."""
 
+TRAFFIC = frozenset({"anthropic", "openai"})
+"""Formats whose whole input may be one record: a cassette, a stream."""
+
 NOT_YET = {
     "codex": "a Codex rollout",
-    "openai": "OpenAI chat or Responses traffic",
     "gemini-cli": "a Gemini session",
     "cline": "a Cline session",
     "otel-genai": "OpenTelemetry GenAI spans",
@@ -66,6 +69,7 @@ _TEXT_SIGNS = (
 _CASSETTE_OR_STREAM = re.compile(
     rb"^(?:interactions|requests|version):|\A\s*(?:event|data|id|retry)?:", re.MULTILINE
 )
+_OPENERS = (b"{", b"[")
 _HINT = f"The formats that can be read are {', '.join(FOLDS)}; --format names one."
 
 
@@ -97,6 +101,15 @@ def detect(head: bytes, name: str) -> str:
     raise UnknownFormat(f"{name} has none of the formats we know.", _HINT)
 
 
+def has_format(head: bytes) -> bool:
+    """Whether the beginning of an input is enough to tell its format."""
+    try:
+        detect(head, "")
+    except BadInput:
+        return False
+    return True
+
+
 def make_fold(
     format_name: str, default_session: str, head: bytes = b"", offset: int = 0
 ) -> tuple[Splitter, Fold]:
@@ -116,24 +129,32 @@ def make_fold(
         raise UnknownFormat(f"The format {format_name!r} {problem}.", _HINT)
     module, name = FOLDS[format_name]
     fold: Fold = getattr(import_module(module, __package__), name)(default_session)
-    is_whole = format_name == "anthropic" and not is_line_based(head)
+    is_whole = format_name in TRAFFIC and not is_line_based(head)
     return (WholeSplitter(offset) if is_whole else LineSplitter(offset, head)), fold
 
 
 def is_line_based(head: bytes) -> bool:
     """Tell whether each line is a record, rather than the whole input being one.
 
-    True when the first line is a JSON object, or the beginning of one longer than `head`.
+    True when the first line is a JSON object, or the beginning of one longer than `head`; or
+    when it is damaged or a stray log line, and records of traffic follow, each on its line.
     """
     text = _as_utf8(head).lstrip()
     line, newline, _ = text.partition(b"\n")
-    if not text.startswith((b"{", b"[")):
-        return not text
-    return not newline or isinstance(parse(line).value, dict)
+    if text.startswith(_OPENERS):
+        if not newline or isinstance(parse(line).value, dict):
+            return True
+        if line.strip() in _OPENERS or not parse(text).fault:
+            return False
+    elif not text:
+        return True
+    lines = text.split(b"\n", _RECORDS_LOOKED_AT_MAX)[:_RECORDS_LOOKED_AT_MAX]
+    found = (_first_values(one + b"\n") for one in lines if one.startswith(b"{"))
+    return any(looks_like(value) in TRAFFIC for values in found for value in values)
 
 
 def _format_of(text: bytes) -> str:
-    if not text.lstrip().startswith((b"{", b"[")) and _CASSETTE_OR_STREAM.search(text):
+    if not text.lstrip().startswith(_OPENERS) and _CASSETTE_OR_STREAM.search(text):
         for name, sign in _TEXT_SIGNS:
             if sign.search(text):
                 return name
@@ -145,6 +166,11 @@ def _first_values(text: bytes) -> list[Any]:
     whole = parse(text)
     if not whole.fault:
         return [whole.value]
+    if text.lstrip().partition(b"\n")[0].strip() in _OPENERS:
+        # One document over many lines: what stands inside it says nothing by itself.
+        beginning = value_of_prefix(text)
+        if beginning is not None:
+            return [beginning]
     values: list[Any] = []
     for record in LineSplitter().push(text):
         if isinstance(record.value, dict | list):

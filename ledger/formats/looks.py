@@ -6,6 +6,7 @@ records could be a special case of others. Knows nothing about files or how reco
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -44,6 +45,17 @@ _NATIVE_FIELDS = {
 _CLAUDE_CODE_MARKS = ("sessionId", "parentUuid", "isSidechain", "leafUuid", "isSnapshotUpdate")
 _CODEX_TYPES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted")
 _OPENAI_ROLES = ("system", "tool", "developer", "function")
+_OPENAI_OBJECTS = (
+    "response",
+    "response.compaction",
+    "chat.completion",
+    "chat.completion.chunk",
+)
+_OPENAI_MODEL = re.compile(r"(openai/)?(gpt-|chatgpt-|o\d(-|$))")
+_OPENAI_FIELDS = frozenset(
+    {"max_completion_tokens", "frequency_penalty", "response_format", "stream_options", "logprobs",
+     "parallel_tool_calls", "n", "seed", "functions"}
+)  # fmt: skip
 _ANTHROPIC_BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking", "compaction")
 _ANTHROPIC_BODY_FIELDS = (
     "system",
@@ -99,20 +111,40 @@ def is_anthropic(value: Fields) -> bool:
         return "usage" in value or "stop_reason" in value
     if _is_anthropic_body(value):
         return True
-    return _pair_is(value, is_anthropic, "/v1/messages", "anthropic.com")
+    if _is_answered_by_openai(value):
+        return False
+    return _pair_is(value, is_anthropic, "/v1/messages", "anthropic")
 
 
 def is_openai(value: Fields) -> bool:
     """True for a request or an answer of the chat completions or Responses API."""
-    if "choices" in value or value.get("object") in ("response", "chat.completion"):
+    if "choices" in value or value.get("object") in _OPENAI_OBJECTS:
+        return True
+    if str(value.get("type", "")).startswith("response.") and "sequence_number" in value:
         return True
     if "tool_calls" in value or "tool_call_id" in value:
         return True
     if "request_params" in value or ("model" in value and "input" in value):
         return True
+    if "custom_id" in value and ("url" in value or "response" in value):
+        return True
     if isinstance(value.get("messages"), list) and not _is_anthropic_body(value):
         return all(isinstance(message, dict) and "role" in message for message in value["messages"])
-    return _pair_is(value, is_openai, "/chat/completions", "/v1/responses", "api.openai.com")
+    if _is_answered_by_openai(value):
+        return True
+    return _pair_is(value, is_openai, "/chat/completions", "/responses", "api.openai.com")
+
+
+def _is_answered_by_openai(value: Fields) -> bool:
+    """True for a recorded pair whose answer is theirs, whatever its request looks like."""
+    response = value.get("response") if isinstance(value.get("request"), dict) else None
+    if not isinstance(response, dict):
+        return False
+    bodies = (response, response.get("body"), response.get("parsed_body"))
+    return any(
+        isinstance(body, dict) and ("choices" in body or body.get("object") in _OPENAI_OBJECTS)
+        for body in bodies
+    )
 
 
 def _is_anthropic_body(value: Fields) -> bool:
@@ -122,6 +154,8 @@ def _is_anthropic_body(value: Fields) -> bool:
     if "claude" in value.get("model", "") or any(name in value for name in _ANTHROPIC_BODY_FIELDS):
         return True
     if any(_is_openai_message(message) for message in messages):
+        return False
+    if _OPENAI_MODEL.match(value.get("model", "")) or not _OPENAI_FIELDS.isdisjoint(value):
         return False
     return any(map(_has_anthropic_block, messages)) or ("max_tokens" in value and "model" in value)
 

@@ -212,11 +212,15 @@ def usage_field(fields: Fields) -> tuple[Usage | None, tuple[Usage, ...]]:
 def _usage(raw: object) -> Usage:
     if not isinstance(raw, dict):
         raise WrongShape("bad_usage")
+    written = raw.get("cache_creation") or {}
+    if not isinstance(written, dict):
+        raise WrongShape("bad_usage")
     try:
         return Usage(
             input_tokens=count_field(raw, "input_tokens"),
             cache_read_tokens=count_field(raw, "cache_read_input_tokens"),
             cache_write_tokens=count_field(raw, "cache_creation_input_tokens"),
+            cache_write_1h_tokens=count_field(written, "ephemeral_1h_input_tokens"),
             output_tokens=count_field(raw, "output_tokens"),
             kind=text_field(raw, "type"),
         )

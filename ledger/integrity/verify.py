@@ -7,7 +7,6 @@ ledger rewritten as a whole; a head saved elsewhere does. Knows nothing about fo
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -20,6 +19,7 @@ from ..storage.codec import unpack
 from ..storage.connection import MEMORY, SCHEMA_VERSION, Connection
 from ..storage.migrations import CACHE_TABLES, migrate
 from ..storage.store import Store
+from ..storage.windows import snapshot_texts
 from ..window import PROJECTOR_VERSION, WindowBuilder, texts_of
 from .events import EventLog, read_events
 from .findings import Findings, Problem, rows_left
@@ -191,11 +191,7 @@ def _compare(
 ) -> Iterator[tuple[int, str]]:
     if projector != PROJECTOR_VERSION:
         return  # of another program version: ignored, not damaged
-    try:
-        found = json.loads(unpack(data))
-    except (CorruptLedger, ValueError):
-        found = None
-    if found != list(texts_of(builder.entries.values())):
+    if snapshot_texts(data) != list(texts_of(builder.entries.values())):
         yield version, "the snapshot differs from the replay (run `ctxledger rebuild`)"
 
 

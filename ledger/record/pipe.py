@@ -12,15 +12,15 @@ import time
 from typing import Protocol
 
 from ..errors import BadInput
-from ..formats.detect import detect
+from ..formats.detect import has_format
 from ..import_report import Report
-from ..importing import open_pipe
+from ..importing import HEAD_LINE_BYTES, open_pipe
 from ..ingest import SourceReader
 from ..ledger import Ledger
 
 READ_BYTES = 256 * 1024
 HEAD_BYTES_MAX = 64 * 1024
-"""At most this much is held back to tell the format."""
+"""So much is held back to tell the format; more only of a first line that goes on."""
 COMMIT_RECORDS = 100
 COMMIT_AFTER_S = 0.2
 IDLE_S = 0.02
@@ -87,25 +87,25 @@ def _commit_when_due(reader: SourceReader, since_s: float | None) -> float | Non
 
 def _read_head(descriptor: int, stop: StopSign, *, is_told: bool) -> tuple[bytes, bool]:
     """(enough bytes to tell the format, has the pipe ended)."""
-    head = b""
-    while len(head) < HEAD_BYTES_MAX and not stop.is_set:
+    head = bytearray()
+    is_long = False
+    while not stop.is_set:
         data = _wait(descriptor, stop, None)
         if data is None:
             continue
         if not data:
-            return head, True
+            return bytes(head), True
         head += data
-        if b"\n" in data and (is_told or _has_format(head)):
+        if b"\n" in data and (is_told or has_format(bytes(head))):
             break
-    return head, False
-
-
-def _has_format(head: bytes) -> bool:
-    try:
-        detect(head, NAME)
-    except BadInput:
-        return False
-    return True
+        if len(head) < HEAD_BYTES_MAX:
+            continue
+        is_checked, is_long = is_long, True
+        if b"\n" in head or len(head) >= HEAD_LINE_BYTES or is_told:
+            break
+        if not is_checked and has_format(bytes(head)):
+            break
+    return bytes(head), False
 
 
 def _wait(descriptor: int, stop: StopSign, timeout_s: float | None) -> bytes | None:

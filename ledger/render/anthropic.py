@@ -18,7 +18,7 @@ from msgspec import Struct
 from ..content import from_json, tool_value
 from .anthropic_limits import fit_cache_marks, fit_images
 from .anthropic_pairs import pair_server_tools, pair_tools
-from .anthropic_table import RULES, MessagesRules, can_prefill
+from .anthropic_table import RULES, MessagesRules, can_prefill, is_thinking_on
 from .anthropic_thinking import settle_thinking, settle_thinking_params
 from .anthropic_turns import (
     Part,
@@ -78,7 +78,8 @@ def render_for_sending(
     turns = pair_server_tools(turns, repairs)
     turns = settle_thinking(turns, model, rules, repairs)
     turns = _with_user_first(turns, repairs)
-    turns = _with_good_end(turns, model, rules, repairs)
+    is_thinking = is_thinking_on(given)
+    turns = _with_good_end(turns, not is_thinking and can_prefill(model, rules), repairs)
     fit_images(turns, rules, repairs)
 
     body: dict[str, Any] = {"model": model, "max_tokens": max_tokens}
@@ -90,6 +91,7 @@ def render_for_sending(
     if texts:
         body["system"] = texts
     body["messages"] = [turn.message for turn in turns]
+    _settle_tool_choice(body, rules, repairs)
     settle_thinking_params(body, turns, rules, repairs)
     fit_cache_marks(body, rules, repairs)
     return Rendering(body, tuple(repairs))
@@ -113,6 +115,23 @@ def _definitions(
             seen.add(value["name"])
         values.append(value)
     return values
+
+
+def _settle_tool_choice(body: dict[str, Any], rules: MessagesRules, repairs: list[Repair]) -> None:
+    """Leave out a choice among tools that this window does not define."""
+    choice = body.get("tool_choice")
+    if choice is None:
+        return
+    names = {tool.get("name") for tool in body.get("tools", ())}
+    is_fitting = bool(names)
+    if isinstance(choice, dict) and choice.get("type") == "tool":
+        name = safe_name(choice.get("name"), rules.tool_name, "unnamed_tool")
+        body["tool_choice"] = {**choice, "name": name}
+        is_fitting = name in names
+    if not is_fitting:
+        del body["tool_choice"]
+        detail = "The chosen tool is not defined in this window."
+        repairs.append(Repair("tool_choice_left_out", "", detail))
 
 
 def _system(entries: Sequence[Placed], repairs: list[Repair]) -> list[dict[str, Any]]:
@@ -140,16 +159,14 @@ def _with_user_first(turns: list[Turn], repairs: list[Repair]) -> list[Turn]:
     return merged(turns)
 
 
-def _with_good_end(
-    turns: list[Turn], model: str, rules: MessagesRules, repairs: list[Repair]
-) -> list[Turn]:
+def _with_good_end(turns: list[Turn], may_prefill: bool, repairs: list[Repair]) -> list[Turn]:
     if not turns:
         repairs.append(Repair("user_message_added", "", "The window holds no message."))
         return [_user_says(GO_ON)]
     last = turns[-1]
     text = str(last.parts[-1].value.get("text", ""))
     is_clean = last.parts[-1].kind == "text" and text == text.rstrip()
-    if last.role == "user" or (can_prefill(model, rules) and is_clean):
+    if last.role == "user" or (may_prefill and is_clean):
         return turns
     detail = "The window ends with an assistant message; the model answers a user message."
     repairs.append(Repair("user_message_added", "", detail))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..images import pixel_size
-from .anthropic_table import MessagesRules
+from .anthropic_table import MessagesRules, is_long_mark
 from .anthropic_turns import Part, Turn
 from .base import Repair
 
@@ -104,6 +104,16 @@ def fit_cache_marks(body: dict[str, Any], rules: MessagesRules, repairs: list[Re
     if over > 0:
         detail = f"{over} cache marks over the limit of {rules.cache_marks_max} are taken off."
         repairs.append(Repair("cache_control_over_limit", "", detail))
+    is_short_before = False
+    for block in (
+        one for part in ("tools", "system", "messages") for one in _marked(body.get(part))
+    ):
+        is_long = is_long_mark(block)
+        if is_long and is_short_before:
+            block["cache_control"] = {"type": "ephemeral"}
+            detail = "A mark for an hour may not follow a shorter one; it is sent as a short one."
+            repairs.append(Repair("cache_ttl_order", "", detail))
+        is_short_before |= not is_long
 
 
 def _marked(part: object) -> Iterator[dict[str, Any]]:

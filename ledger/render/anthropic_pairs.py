@@ -145,7 +145,7 @@ def _answers(calls: Sequence[_Call], following: Turn | None, repairs: list[Repai
 def pair_server_tools(turns: Sequence[Turn], repairs: list[Repair]) -> list[Turn]:
     """Leave out halves of provider-run calls, and pairs whose result is no longer whole.
 
-    A call may wait for its result only where client calls of the same turn come first.
+    A call may wait for its result only in the newest turn, behind client calls.
     """
     calls: dict[str, tuple[Turn, Part]] = {}
     answered: set[str] = set()
@@ -166,8 +166,9 @@ def pair_server_tools(turns: Sequence[Turn], repairs: list[Repair]) -> list[Turn
                     _leave_out_server(turn, part, repairs)
                     if call is not None:
                         _leave_out_server(*call, repairs)
+    newest = next((turn for turn in reversed(turns) if turn.role == "assistant"), None)
     for turn, part in calls.values():
-        if not any(other.kind == "tool_use" for other in turn.parts):
+        if turn is not newest or not any(other.kind == "tool_use" for other in turn.parts):
             _leave_out_server(turn, part, repairs)
     return merged(turns)
 

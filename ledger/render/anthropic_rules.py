@@ -13,7 +13,14 @@ from typing import Any
 from msgspec import Struct
 
 from ..images import pixel_size
-from .anthropic_table import RULES, MessagesRules, can_prefill, is_server_result
+from .anthropic_table import (
+    RULES,
+    MessagesRules,
+    can_prefill,
+    is_long_mark,
+    is_server_result,
+    is_thinking_on,
+)
 
 Json = Mapping[str, Any]
 
@@ -47,10 +54,12 @@ def check_request(body: Json, rules: MessagesRules = RULES) -> tuple[Violation, 
         *_definitions(body, rules),
         *_ends(body, messages, rules),
     ]
-    marks = sum(_cache_marks(body.get(part)) for part in ("tools", "system", "messages"))
-    if marks > rules.cache_marks_max:
+    marks = [mark for part in ("tools", "system", "messages") for mark in _marked(body.get(part))]
+    if len(marks) > rules.cache_marks_max:
         limit = rules.cache_marks_max
-        found.append(Violation(code="cache_control_over_limit", count=marks, limit=limit))
+        found.append(Violation(code="cache_control_over_limit", count=len(marks), limit=limit))
+    if sorted(map(is_long_mark, marks), reverse=True) != list(map(is_long_mark, marks)):
+        found.append(Violation(code="cache_ttl_order"))
     return tuple(found)
 
 
@@ -150,9 +159,14 @@ def _server_pairs(messages: list[Any]) -> Iterator[Violation]:
                 name = str(block.get("tool_use_id"))
                 if waiting.pop(name, None) is None:
                     yield Violation(code="orphan_server_result", message=index, id=name)
+    newest = max((i for i, m in enumerate(messages) if _is_assistant(m)), default=-1)
     for name, (index, may_wait) in waiting.items():
-        if not may_wait:
+        if not may_wait or index != newest:
             yield Violation(code="unanswered_server_call", message=index, id=name)
+
+
+def _is_assistant(message: object) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant"
 
 
 def _thinking(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
@@ -163,8 +177,7 @@ def _thinking(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator
                 signature = block.get("signature")
                 if not isinstance(signature, str) or signature in rules.not_signatures:
                     yield Violation(code="thinking_without_signature", message=index)
-        is_assistant = isinstance(message, dict) and message.get("role") == "assistant"
-        if is_assistant and blocks and str(blocks[-1].get("type")).endswith("thinking"):
+        if _is_assistant(message) and blocks and str(blocks[-1].get("type")).endswith("thinking"):
             yield Violation(code="thinking_last", message=index)
     thinking = body.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
@@ -251,6 +264,10 @@ def _definitions(body: Json, rules: MessagesRules) -> Iterator[Violation]:
         if name and not re.fullmatch(rules.tool_name, name):
             yield Violation(code="bad_tool_name", id=name)
         seen.add(name)
+    choice = body.get("tool_choice")
+    chosen = choice.get("name") if isinstance(choice, dict) else None
+    if choice is not None and (not seen or (chosen is not None and chosen not in seen)):
+        yield Violation(code="tool_choice_without_tool", id=str(chosen or ""))
 
 
 def _ends(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator[Violation]:
@@ -264,17 +281,18 @@ def _ends(body: Json, messages: list[Any], rules: MessagesRules) -> Iterator[Vio
     if isinstance(last, dict) and last.get("role") == "assistant":
         at = len(messages) - 1
         text = str((blocks_of(last) or [{}])[-1].get("text", ""))
-        if not can_prefill(str(body.get("model")), rules):
+        if is_thinking_on(body) or not can_prefill(str(body.get("model")), rules):
             yield Violation(code="ends_with_assistant", message=at)
         elif text != text.rstrip():
             yield Violation(code="trailing_whitespace", message=at)
 
 
-def _cache_marks(part: object) -> int:
-    """Cache marks in the blocks of a part; tool inputs and schemas are data, not marks."""
+def _marked(part: object) -> Iterator[Json]:
+    """Blocks with a cache mark, in order; tool inputs and schemas are data, not marks."""
     if isinstance(part, list):
-        return sum(_cache_marks(entry) for entry in part)
-    if not isinstance(part, dict):
-        return 0
-    own = 1 if part.get("cache_control") is not None else 0
-    return own + _cache_marks(part.get("content"))
+        for entry in part:
+            yield from _marked(entry)
+    elif isinstance(part, dict):
+        yield from _marked(part.get("content"))
+        if part.get("cache_control") is not None:
+            yield part

@@ -6,6 +6,8 @@ Both the renderer and the judge of requests read this table. Knows nothing about
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Struct
 
@@ -57,3 +59,15 @@ def is_server_result(block_type: str) -> bool:
 def can_prefill(model: str, rules: MessagesRules = RULES) -> bool:
     """True when the conversation may end with an assistant message."""
     return re.search(rules.prefill_models, model) is not None
+
+
+def is_thinking_on(params: Mapping[str, Any]) -> bool:
+    """True when a body asks for thinking: then the model begins the assistant message itself."""
+    thinking = params.get("thinking")
+    return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive")
+
+
+def is_long_mark(block: Mapping[str, Any]) -> bool:
+    """True when a block's cache mark lasts longer than the usual five minutes."""
+    mark = block.get("cache_control")
+    return isinstance(mark, dict) and mark.get("ttl", "5m") != "5m"

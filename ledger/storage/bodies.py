@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ..content import REDACTED_TEXT
 from ..errors import CorruptLedger
 from .chain import commit_to, content_digest
 from .codec import pack, unpack
@@ -16,7 +17,7 @@ from .connection import Connection
 SHARED_BYTES_MIN = 1024
 SALT_BYTES = 16
 LOOKUP_BATCH = 500
-REDACTED = b"[redacted]"
+REDACTED = REDACTED_TEXT.encode()
 """What reads back for contents that were removed."""
 
 
@@ -28,7 +29,7 @@ class Bodies:
         self._entropy = entropy
 
     def put(self, data: bytes) -> bytes:
-        """Store contents inside a transaction and give their key; checked by reading `key` back.
+        """Store contents inside a transaction and give their key.
 
         Equal contents of `SHARED_BYTES_MIN` or more are stored once.
         """

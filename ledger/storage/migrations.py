@@ -18,7 +18,7 @@ MARK_TYPES_SQL = (
     "('items_evicted','window_compacted','items_reinjected','check_ran','rolled_back',"
     "'window_rewritten','compaction_proposed','proposal_discarded','state_noted','item_pinned',"
     "'item_unpinned','phase_changed','record_quarantined','content_redacted','session_opened',"
-    "'model_called','call_completed')"
+    "'model_called','call_completed','system_set','tools_set')"
 )
 """Rare events that people refer to; queries repeat the text exactly to use their index."""
 

@@ -5,6 +5,7 @@ Knows nothing about what sessions hold.
 
 from __future__ import annotations
 
+from ..errors import CorruptLedger
 from ..event_codec import decode
 from ..events import SessionOpened
 from .codec import unpack
@@ -63,5 +64,6 @@ class SessionNames:
             "SELECT position, data FROM events WHERE type = 'session_opened' ORDER BY position"
         ):
             event = decode(unpack(data))
-            assert isinstance(event, SessionOpened), "BUG: type and data differ"
+            if not isinstance(event, SessionOpened):
+                raise CorruptLedger(f"Event {position} is damaged.", "Run `ctxledger verify`.")
             self.add(position, event.name)

@@ -12,11 +12,9 @@ from contextlib import contextmanager
 from msgspec import Struct
 
 from ..errors import ConflictError, CorruptLedger, UnknownReference
-from ..event_codec import decode, encode, type_of
+from ..event_codec import decode, encode_checked, type_of
 from ..events import AnyEvent, SessionOpened
-from ..window import (
-    Window,
-)
+from ..window import Window
 from . import chain
 from .bodies import Bodies
 from .codec import pack_event, unpack
@@ -167,6 +165,7 @@ class Store:
 
         Raises:
             ConflictError: the session has moved on; nothing was written.
+            BadInput: an event could never be read again.
         """
         version = self.head_version(session)
         if expected_version is not None and version != expected_version:
@@ -193,7 +192,7 @@ class Store:
         event: AnyEvent,
         actor: str,
     ) -> bytes:
-        data = pack_event(encode(event))
+        data = pack_event(encode_checked(event))
         recorded_at = self._clock_us()
         name = type_of(event)
         digest = chain.link(previous, position, session, version, recorded_at, name, actor, data)
@@ -255,6 +254,18 @@ class Store:
             ):
                 yield _stored(row)
 
+    def mark_versions(self, session: int, type_name: str) -> list[int]:
+        """Versions of all events of one rare type, oldest first; only the index is read."""
+        return [
+            int(version)
+            for part in self.lineage(session)
+            for (version,) in self.db.rows(
+                "SELECT version FROM events WHERE session = ? AND type = ?"
+                f" AND type IN {MARK_TYPES_SQL} AND version > ? AND version <= ? ORDER BY version",
+                (part.session, type_name, part.after, part.to),
+            )
+        ]
+
     def marks(self, session: int, type_name: str) -> list[StoredEvent]:
         """All events of one rare type (compactions, roll-backs ...), oldest first, by index."""
         out: list[StoredEvent] = []
@@ -299,7 +310,7 @@ class Store:
         return found
 
     def read_after(self, position: int, limit: int) -> list[StoredEvent]:
-        """At most `limit` events of all sessions behind a position, for the caches."""
+        """At most `limit` events of all sessions behind a position, in the order of the chain."""
         return [
             _stored(row)
             for row in self.db.rows(

@@ -1,6 +1,7 @@
 """Windows from storage: the nearest snapshot, then the deltas behind it.
 
-Snapshots are caches: a damaged or foreign one is passed over. Knows nothing about contents.
+Snapshots are caches, each behind a digest of itself: a damaged or foreign one is passed over.
+Knows nothing about contents.
 """
 
 from __future__ import annotations
@@ -14,12 +15,25 @@ from ..errors import CorruptLedger
 from ..event_codec import decode
 from ..events import WINDOW_TYPES, AnyEvent
 from ..window import PROJECTOR_VERSION, Entry, Window, WindowBuilder, entries_of, texts_of
+from .chain import content_digest
 from .codec import pack, unpack
 from .connection import Connection
 
 _WINDOW_TYPES_SQL = "(" + ",".join(f"'{name}'" for name in WINDOW_TYPES) + ")"
 SNAPSHOT_EVERY = 64
 """Window changes between snapshots, for windows of up to 1,024 entries; more for larger ones."""
+
+
+SNAPSHOT_DIGEST_BYTES = 8
+
+
+def snapshot_texts(data: bytes) -> list[str] | None:
+    """The entries of a stored snapshot, as `texts_of` wrote them; None when it is damaged."""
+    digest, packed = data[:SNAPSHOT_DIGEST_BYTES], data[SNAPSHOT_DIGEST_BYTES:]
+    if content_digest(packed)[:SNAPSHOT_DIGEST_BYTES] != digest:
+        return None
+    texts: list[str] = json.loads(unpack(packed))
+    return texts
 
 
 class Lineage(Struct, frozen=True):
@@ -51,10 +65,19 @@ class Windows:
         for delta_version, event in self._deltas(session, base_version, version):
             try:
                 builder.apply(event.delta)  # type: ignore[union-attr]
+            except AttributeError as error:
+                raise CorruptLedger(
+                    f"Event {delta_version} is not what its row says.", "Run `ctxledger verify`."
+                ) from error
             except KeyError as error:
                 raise CorruptLedger(
                     f"Event {delta_version} changes {error}, which is not in the window.",
                     "Run `ctxledger rebuild`; if it stays, `ctxledger verify`.",
+                ) from error
+            except ValueError as error:
+                raise CorruptLedger(
+                    f"Event {delta_version} changes the window in a way that cannot be read.",
+                    "Run `ctxledger verify`.",
                 ) from error
         return builder.window(version)
 
@@ -78,15 +101,15 @@ class Windows:
                 " projector = ? ORDER BY version DESC",
                 (part.session, min(version, part.to), PROJECTOR_VERSION),
             ):
-                try:
-                    return int(at), tuple(entries_of(json.loads(unpack(data))))
-                except (CorruptLedger, ValueError):
-                    continue  # a damaged cache: the one before it will do
+                texts = snapshot_texts(data)
+                if texts is not None:  # else a damaged cache: the one before it will do
+                    return int(at), tuple(entries_of(texts))
         return 0, ()
 
     def keep(self, session: int, window: Window) -> None:
         """Keep a window's structure, inside a transaction."""
-        data = pack(json.dumps(texts_of(window.entries), separators=(",", ":")).encode())
+        packed = pack(json.dumps(texts_of(window.entries), separators=(",", ":")).encode())
+        data = content_digest(packed)[:SNAPSHOT_DIGEST_BYTES] + packed
         self._db.execute(
             "INSERT OR REPLACE INTO snapshots(session, version, projector, data)"
             " VALUES (?, ?, ?, ?)",

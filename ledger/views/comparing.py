@@ -1,6 +1,6 @@
 """Two versions of a window side by side, with contents, tokens and what each entry is about.
 
-The structure comes from `window.diff`. Knows nothing about terminals.
+The structure comes from `deltas.diff`. Knows nothing about terminals.
 """
 
 from __future__ import annotations

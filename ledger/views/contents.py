@@ -9,12 +9,14 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from ..blocks import in_place_of, keys_in, load_block
+from ..blocks import in_place_of, keys_in, load_block, without_contents
 from ..content import CALL_TYPES, Block, Origin, is_result, readable
+from ..errors import CorruptLedger
 from ..events import StoredBlock, messages_of
 from ..render.base import Placed
 from ..storage.store import Store
-from ..window import Entry, Window, split_id
+from ..window import Entry, Window, is_item_id, split_id
+from .context_size import ContextSize
 
 CATEGORIES = (
     "system",
@@ -79,6 +81,9 @@ class WindowView(Struct, frozen=True):
     """`reported` minus what we count of the window that call saw; None = nothing reported."""
     limit: int | None = None
     limit_source: str = "unknown"
+    """`user`, a dated table of models, or `unknown`."""
+    context: ContextSize | None = None
+    """How large it is to its model; None = nothing true can be said."""
 
     @property
     def tokens(self) -> int:
@@ -104,6 +109,8 @@ def category_of(role: str, block_type: str, origin: str, form: str) -> str:
         return "brief"
     if role in ("system", "tools"):
         return role
+    if role == "developer":
+        return "system"
     if block_type in ("image", "document"):
         return "images"
     if is_result(block_type):
@@ -119,7 +126,7 @@ def category_of(role: str, block_type: str, origin: str, form: str) -> str:
 
 def load_items(store: Store, session: int, items: Iterable[str]) -> dict[str, StoredItem]:
     """Items as stored, by id; unknown ones are left out."""
-    wanted = set(items)
+    wanted = {item for item in items if is_item_id(item)}
     events = store.read_many(session, {split_id(item)[0] for item in wanted})
     found: dict[str, StoredItem] = {}
     for version, event in events.items():
@@ -157,32 +164,27 @@ def load_sound_contents(
         if fault is None:
             blocks[item.item] = load_block(item.block, bodies)
         else:
-            blocks[item.item] = _damaged_block(item.block, f"[{fault.message}]")
+            blocks[item.item] = without_contents(item.block, f"[{fault.message}]")
             damaged.add(item.item)
     return blocks, frozenset(damaged)
-
-
-def _damaged_block(block: StoredBlock, text: str) -> Block:
-    """What is shown for a block whose contents are missing or changed; it keeps its place."""
-    shell = Block(
-        type=block.type,
-        origin=block.origin,
-        tool_id=block.tool_id,
-        tool_name=block.tool_name,
-        is_error=block.is_error,
-    )
-    if not (is_result(block.type) or block.type in CALL_TYPES or block.type == "thinking"):
-        shell = Block(type="text", origin=block.origin)
-    return in_place_of(shell, Block(type="text", text=text, origin=block.origin))
 
 
 def place(
     entries: Sequence[Entry], items: dict[str, StoredItem], blocks: dict[str, Block]
 ) -> tuple[Placed, ...]:
-    """Join entries with their items and contents, in window order."""
+    """Join entries with their items and contents, in window order.
+
+    Raises:
+        CorruptLedger: an entry stands for an item that is nowhere.
+    """
     placed = []
     for entry in entries:
-        item_id = entry.item or entry.key
+        item_id = entry.item_id
+        lost = next((i for i in (item_id, entry.text_id) if i not in items), "")
+        if lost:
+            raise CorruptLedger(
+                f"The item {lost} of the window is not in the ledger.", "Run `ctxledger verify`."
+            )
         item = items[item_id]
         block = blocks[item_id]
         if entry.text and entry.text != item_id:
@@ -201,8 +203,14 @@ def load_window(store: Store, session: int, window: Window) -> tuple[Placed, ...
 def behind_compaction(entries: Sequence[ViewEntry]) -> tuple[ViewEntry, ...]:
     """What the provider leaves of a request: nothing before the last `compaction` block.
 
+    One without a summary is a failed compaction, which the provider ignores.
     Source: Anthropic's server-side compaction (`compact_20260112`); system and tools stay.
     """
-    last = max((n for n, e in enumerate(entries) if e.type == "compaction"), default=0)
+    made = (n for n, e in enumerate(entries) if e.type == "compaction" and _has_summary(e.block))
+    last = max(made, default=0)
     fixed = [e for e in entries[:last] if e.role in ("system", "tools")]
     return (*fixed, *entries[last:])
+
+
+def _has_summary(block: Block) -> bool:
+    return bool(block.text) and not block.is_json

@@ -21,6 +21,8 @@ from .contents import (
     load_sound_contents,
     place,
 )
+from .context_size import Reported, Weighed, size_of
+from .limits import limit_at, max_tokens_of, model_at
 
 if TYPE_CHECKING:
     from ..session import Session
@@ -36,7 +38,18 @@ def view_window(session: Session, version: int, view: View) -> WindowView:
     entries = view_entries(session, window.entries)
     if view == "effective":
         entries = behind_compaction(entries)
-    reported, unrecorded = _reported(session, version)
+    call = call_at(session, version)
+    reported = _reported(session, call)
+    limit = limit_at(session, call)
+    context = size_of(
+        entries,
+        reported,
+        model=model_at(session, call),
+        counter=session.ledger.tokens.name,
+        is_exact=session.opened.coverage == "exact",
+        limit=limit,
+        max_tokens=max_tokens_of(session, call),
+    )
     return WindowView(
         session=session.name,
         version=version,
@@ -44,10 +57,11 @@ def view_window(session: Session, version: int, view: View) -> WindowView:
         coverage=session.opened.coverage,
         entries=entries,
         tokens_method=session.ledger.tokens.name,
-        reported=reported,
-        unrecorded=unrecorded,
-        limit=session.opened.limit_tokens or None,
-        limit_source=session.opened.limit_source or "unknown",
+        reported=reported.tokens if reported is not None else None,
+        unrecorded=reported.unrecorded if reported is not None else None,
+        limit=limit.tokens,
+        limit_source=limit.source,
+        context=context,
     )
 
 
@@ -126,21 +140,41 @@ def _effective(session: Session, window: Window) -> Window:
     return builder.window(window.version)
 
 
-def _reported(session: Session, version: int) -> tuple[int | None, int | None]:
-    """(context size the provider reported last, that minus what we count of that window)."""
-    found = _completed_call(session, version)
-    if found is None or found[1].usage is None:
-        return None, None
-    call, completed = found
+def _reported(
+    session: Session, call: tuple[StoredEvent, CallCompleted | None] | None
+) -> Reported | None:
+    """The context size that a call's provider reported, and the window it is the size of."""
+    if call is None or call[1] is None or call[1].usage is None:
+        return None
+    called, completed = call[0], call[1]
     usage = completed.usage
     assert usage is not None, "BUG: checked above"
     if completed.iterations and completed.effective is None:
         usage = completed.iterations[0]  # later ones ran on what the provider made of it
-    reported = usage.context_tokens
-    if not reported:
-        return None, None
-    sent = session.store.window(session.id, call.version)
+    if not usage.context_tokens:
+        return None
+    sent = session.store.window(session.id, called.version)
     if completed.effective is not None:
         sent = _effective(session, sent)
-    counted = count_tokens(session, sent.entries)
-    return reported, reported - sum(counted[entry] for entry in sent.entries)
+    is_complete = bool(completed.stop_reason) and not completed.iterations
+    return Reported(
+        usage.context_tokens,
+        weigh(session, sent.entries),
+        (usage.output_tokens or 0) if is_complete else 0,
+    )
+
+
+def weigh(session: Session, entries: Sequence[Entry]) -> tuple[Weighed, ...]:
+    """Entries with their counts, for estimates; contents are read only where never counted."""
+    items = load_items(session.store, session.id, _ids(entries))
+    counts = count_tokens(session, entries)
+    return tuple(
+        Weighed(
+            key=entry.key,
+            role=items[entry.item_id].role,
+            type=items[entry.text_id].block.type,
+            origin=items[entry.item_id].block.origin,
+            tokens=counts[entry],
+        )
+        for entry in entries
+    )

@@ -116,13 +116,15 @@ def _extend_message(draft: ExtendMessage, state: SessionState, put: Put) -> AnyE
         )
     message = store_message(draft.message, role, draft.blocks, put)
     run = _run(version, 0, len(draft.blocks))
-    present = [item for item in items if item in state.window.entries]
-    if items and not present:
+    own = frozenset(items)
+    # In window order, which a rewritten message does not share with `items`.
+    last = next((key for key in reversed(state.window.entries) if key in own), "")
+    if items and not last:
         delta = Delta()  # the message has left the window, and so have its late blocks
-    elif not items or present[-1] == next(reversed(state.window.entries)):
+    elif not items or last == next(reversed(state.window.entries)):
         delta = Delta(append=run)
     else:
-        delta = Delta(insert=((present[-1], run),))
+        delta = Delta(insert=((last, run),))
     return MessageExtended(messages=(message,), delta=delta, at_ms=draft.at_ms)
 
 
@@ -171,7 +173,7 @@ def _digest(block: Block) -> bytes:
 
 def _start_call(draft: StartCall, state: SessionState, put: Put) -> AnyEvent:
     return ModelCalled(
-        number=state.names.calls_count + 1,
+        number=state.calls.count() + 1,
         call=label(draft.call),
         model=label(draft.model),
         digest=draft.digest,
@@ -184,7 +186,7 @@ def _start_call(draft: StartCall, state: SessionState, put: Put) -> AnyEvent:
 
 def _complete_call(draft: CompleteCall, state: SessionState, put: Put) -> AnyEvent:
     version = state.version + 1
-    called, _ = state.names.calls.get(label(draft.call), (0, 0))
+    called = state.calls.version_of(draft.call)
     messages, effective = _effective(draft, state, version, put)
     return CallCompleted(
         called=called,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..blocks import Put, store_block, store_message
-from ..content import Block, label, to_bytes
+from ..content import Block, is_opaque, label, to_bytes
 from ..deltas import delta_between, spans_of
 from ..drafts import EvictItems, EvictResults, ImportCompaction, Keep, ReinjectItems, RewriteWindow
 from ..errors import BadInput
@@ -98,7 +98,10 @@ def import_compaction(draft: ImportCompaction, state: SessionState, put: Put) ->
     version = state.version + 1
     entries = state.entries
     fixed_count = state.fixed_count()
-    brief = [Entry(f"{version}.{i}", "brief") for i in range(len(draft.blocks))]
+    brief = [
+        Entry(f"{version}.{i}", "opaque" if is_opaque(block) else "brief")
+        for i, block in enumerate(draft.blocks)
+    ]
     if draft.sources is None:
         kept_items = {i for m in draft.keep for i in state.names.items_of(m)}
         body = entries[fixed_count:]
@@ -174,6 +177,7 @@ def rewrite(draft: RewriteWindow, state: SessionState, put: Put) -> AnyEvent:
     entries = state.entries
     current = {e.item_id: e for e in entries}
     target = list(entries[: state.fixed_count()])
+    stand_ins = state.names.stand_ins if draft.is_return else {}
     placed = {e.key for e in target}
     messages: list[StoredMessage] = []
     count = 0
@@ -181,7 +185,7 @@ def rewrite(draft: RewriteWindow, state: SessionState, put: Put) -> AnyEvent:
         if isinstance(part, Keep):
             items = state.names.items_of(part.message)
             last = None if part.count < 0 else part.first + part.count
-            kept = [current.get(i, Entry(i)) for i in items[part.first : last]]
+            kept = [current.get(i) or stand_ins.get(i, Entry(i)) for i in items[part.first : last]]
             target.extend(e for e in kept if e.key not in placed)
             placed.update(e.key for e in kept)
             continue

@@ -1,25 +1,22 @@
-"""What a session's events say about names: which items a message has, which call is which.
+"""What a session's events say about names: which items a message has, how many changes.
 
 A projection like the window, kept step by step by the writer. Knows nothing about storage.
 """
 
 from __future__ import annotations
 
-from ..content import CALL_TYPES, is_result, label
+from ..content import is_result, label
 from ..events import (
     AnyEvent,
-    CallCompleted,
-    CompactionProposed,
     ItemsEvicted,
-    ModelCalled,
-    RolledBack,
-    SessionOpened,
+    ItemsReinjected,
     StoredBlock,
     SystemSet,
     ToolsSet,
     WindowCompacted,
     messages_of,
 )
+from ..window import Entry, entries_of
 
 
 class NameIndex:
@@ -34,23 +31,14 @@ class NameIndex:
         """Message id -> role."""
         self.results: dict[str, list[str]] = {}
         """Tool id -> items that are results of it."""
-        self.uses: dict[str, list[str]] = {}
-        """Tool id -> items that are calls with it."""
-        self.calls: dict[str, tuple[int, int]] = {}
-        """The source's call id -> (version, number)."""
-        self.completed: dict[int, CallCompleted] = {}
-        """Version of a call -> its newest completion."""
         self.fixed: dict[str, StoredBlock] = {}
         """Items that are system blocks or tool definitions."""
+        self.stand_ins: dict[str, Entry] = {}
+        """Items that an agent cleared -> the entry that it put in their place."""
         self.depths: dict[str, int] = {}
         """Items that are briefs -> how many summaries deep."""
-        self.calls_count = 0
         self.evictions_count = 0
         self.compactions_count = 0
-        self.rollbacks_count = 0
-        self.proposals_count = 0
-        self.format = ""
-        self.model = ""
 
     def items_of(self, message: str) -> list[str]:
         """Items of a message, by the source's id; none if it is not known."""
@@ -77,30 +65,20 @@ class NameIndex:
                 else:
                     self._feed_block(item, message.message, block)
         match event:
-            case SessionOpened():
-                self.format, self.model = event.format, event.model
-            case ModelCalled():
-                self.calls_count = event.number
-                self.calls[event.call] = (version, event.number)
-                self.model = event.model or self.model
-            case CallCompleted():
-                self.completed[event.called] = event
             case ItemsEvicted():
                 self.evictions_count = event.number
+                self.stand_ins.update((e.item_id, e) for e in entries_of(event.delta.replace))
+            case ItemsReinjected():
+                for item in event.items:
+                    self.stand_ins.pop(item, None)
             case WindowCompacted():
                 self.compactions_count = event.number
                 self.depths.update((item, event.depth) for item in event.brief)
-            case RolledBack():
-                self.rollbacks_count = event.number
-            case CompactionProposed():
-                self.proposals_count = event.number
             case _:
                 pass
 
     def _feed_block(self, item: str, message: str, block: StoredBlock) -> None:
         if message:
             self.messages.setdefault(message, []).append(item)
-        if block.tool_id and block.type in CALL_TYPES:
-            self.uses.setdefault(block.tool_id, []).append(item)
-        elif block.tool_id and is_result(block.type):
+        if block.tool_id and is_result(block.type):
             self.results.setdefault(block.tool_id, []).append(item)

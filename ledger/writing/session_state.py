@@ -5,6 +5,7 @@ A pure projection, kept step by step. Knows nothing about the database, clocks o
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from ..deltas import delta_between
@@ -12,7 +13,10 @@ from ..drafts import AnyDraft, ChangePhase, CompleteCall, Note, QuarantineRecord
 from ..errors import BadInput, UnknownReference
 from ..events import OPERATOR, AnyEvent, BodyKey, Delta, WindowRewritten
 from ..window import Entry, WindowBuilder, is_item_id
+from .call_names import CallNames
 from .names import NameIndex
+
+_PLACE = re.compile(r"[0-9]{1,9}")
 
 
 class SessionState:
@@ -23,6 +27,7 @@ class SessionState:
         version: int,
         entries: Iterable[Entry],
         load_names: Callable[[], NameIndex],
+        calls: CallNames,
         read_body: Callable[[BodyKey], bytes],
         agent_entries: tuple[Entry, ...] | None = None,
     ) -> None:
@@ -30,18 +35,20 @@ class SessionState:
 
         Args:
         load_names: reads the names of all events up to `version`; called when first needed.
+        calls: those up to `version`; apart, so that appending calls needs no names.
         agent_entries: the observed agent's own window where a local change made ours differ.
         """
         self.version = version
         self.window = WindowBuilder(entries)
         self.agent_entries = agent_entries
+        self.calls = calls
         self.read_body = read_body
         self._load_names = load_names
         self._names: NameIndex | None = None
 
     @property
     def names(self) -> NameIndex:
-        """Names of messages, tools and calls."""
+        """Names of messages and tool results."""
         if self._names is None:
             self._names = self._load_names()
         return self._names
@@ -56,6 +63,7 @@ class SessionState:
             self.window.apply(delta)
             if actor != OPERATOR:
                 self.agent_entries = None
+        self.calls.feed(self.version, event)
         if self._names is not None:
             self._names.feed(self.version, event)
 
@@ -93,7 +101,7 @@ def resolve_item(reference: str, state: SessionState) -> str:
         UnknownReference: there is no such item.
     """
     message, slash, index = reference.rpartition("/")
-    if slash and index.isdigit():
+    if slash and _PLACE.fullmatch(index):
         items = state.names.items_of(message)
         if int(index) < len(items):
             return items[int(index)]

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from msgspec import Struct
 
 from ..content import label, to_bytes
 from ..drafts import AnyDraft, OpenSession, QuarantineRecord
 from ..errors import BadInput, UnknownReference
-from ..events import OPERATOR, AnyEvent, RecordQuarantined, RolledBack, SessionOpened
+from ..events import OPERATOR, AnyEvent, ModelCalled, RecordQuarantined, RolledBack, SessionOpened
 from ..storage.store import Store
 from ..storage.windows import snapshot_interval
 from ..window import Entry
+from .call_names import Call, CallNames
 from .decisions import decide
 from .names import NameIndex
 from .session_state import SessionState, changes_window, restore_agent_window
 
 MANAGED_FORMATS = frozenset({"api"})
 """Sessions whose window the ledger owns: there is no other agent's window to come back to."""
+
+CALLS_READ = 256
+"""Calls read at a time, from the newest back."""
 
 
 class Place(Struct, frozen=True):
@@ -139,10 +144,9 @@ class Writer:
         parent = self._store.session_id(label(draft.parent)) if draft.parent else None
         parent_version = 0
         if parent is not None:
-            parent_state = self.state(parent)
-            parent_version = parent_state.version
+            parent_version = self._agent_version(parent)
             if draft.parent_message:
-                items = parent_state.names.items_of(draft.parent_message)
+                items = self.state(parent).names.items_of(draft.parent_message)
                 parent_version = max((int(i.split(".")[0]) for i in items), default=parent_version)
         event = SessionOpened(
             name=name,
@@ -183,6 +187,7 @@ class Writer:
             head,
             window.entries,
             lambda: self._load_names(session, lambda: state.version),
+            CallNames(lambda before: self._calls_before(session, before)),
             store.bodies.get,
             self._agent_entries(session) if is_observed else None,
         )
@@ -193,6 +198,19 @@ class Writer:
         for stored in self._store.read(session, to=version()):
             names.feed(stored.version, stored.event)
         return names
+
+    def _calls_before(self, session: int, version: int) -> list[Call]:
+        calls = self._store.read(session, to=version - 1, types=("model_called",), is_reverse=True)
+        newest = islice(calls, CALLS_READ)
+        return [(s.version, s.event) for s in newest if isinstance(s.event, ModelCalled)]
+
+    def _agent_version(self, session: int) -> int:
+        """The newest version whose window the session's own agent saw: the head, if not ours."""
+        opened = self._opened(session)
+        first_local = self._store.windows.first_of_last_changes_by(session, OPERATOR)
+        if not opened.is_observed or first_local is None:
+            return opened.state.version
+        return first_local - 1
 
     def _agent_entries(self, session: int) -> tuple[Entry, ...] | None:
         """The agent's own window where the newest window changes are the operator's."""

@@ -1,4 +1,4 @@
-"""Run the benchmarks and print the table: `python -m tests.bench [--small]`.
+"""Run the benchmarks and print the table: `python -m tests.bench [--small] [--inspector]`.
 
 Recordings over 1 MB are taken from the folder that CTXLEDGER_RECORDINGS names; without it the
 import and disk lines are left out and the table says so.
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import cases
+from . import cases, inspector
 from .measure import Result, table
 
 RECORDING_BYTES_MIN = 1_000_000
@@ -31,7 +31,14 @@ def main() -> int:
     """Print the table; 1 when a goal is missed at full size (small sizes only report)."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--small", action="store_true", help="the size that CI runs")
-    is_small = parser.parse_args().small
+    parser.add_argument("--inspector", action="store_true", help="its lines alone, minutes to make")
+    chosen = parser.parse_args()
+    is_small = chosen.small
+    if chosen.inspector:
+        with tempfile.TemporaryDirectory(prefix="ctxledger-bench-") as name:
+            results = inspector.inspector(20_000 if is_small else 1_000_000, Path(name))
+        print(table(results))
+        return 0 if is_small or all(r.is_reached for r in results) else 1
     turns, versions = (400, 5_000) if is_small else (4_000, 100_000)
     files = recordings()
     with tempfile.TemporaryDirectory(prefix="ctxledger-bench-") as name:

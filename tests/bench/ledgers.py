@@ -10,6 +10,7 @@ from ctxledger.ledger.drafts import AppendMessage, ImportCompaction, OpenSession
 
 WINDOW_ITEMS = 360
 KEPT_ITEMS = 180
+EVENTS_PER_COMMIT = 10_000
 
 
 def long_session(path: Path, versions: int, window_items: int = WINDOW_ITEMS) -> str:
@@ -26,7 +27,7 @@ def long_session(path: Path, versions: int, window_items: int = WINDOW_ITEMS) ->
         recent: list[str] = []
         while version < versions:
             with ledger.store.transaction():
-                for _ in range(min(1000, versions - version)):
+                for _ in range(min(EVENTS_PER_COMMIT, versions - version)):
                     if in_window >= window_items:
                         keep = recent[-KEPT_ITEMS:]
                         ledger.writer.write(_compaction(name, version, keep))

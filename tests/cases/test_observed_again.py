@@ -137,3 +137,16 @@ def test_a_growing_recording_rolled_back_in_between(
     assert len(restored(session)) == 3
     assert texts(session) == expected
     assert verify(told.ledger.store).ok
+
+
+@pytest.mark.parametrize("shared", ["", "b"])
+def test_a_fork_by_the_agent_goes_on_from_what_the_agent_saw(told: Told, shared: str) -> None:
+    told.take("S.jsonl", *START)
+    told.ledger.find("S").rollback()
+    fork: Line = {"type": "session", "name": "F", "parent": "S", "relation": "fork"}
+    if shared:
+        fork["parent_message"] = shared
+    told.take("S.jsonl", *START, fork, {"session": "F", "id": "d", "role": "user", "content": "d"})
+    assert texts(told.ledger.find("F")) == (["a", "b", "d"] if shared else ["S", "b", "d"])
+    assert texts(told.ledger.find("S")) == ["a", "b"], "the repaired parent stays"
+    assert verify(told.ledger.store).ok

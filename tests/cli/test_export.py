@@ -101,6 +101,15 @@ def test_repairs_are_listed(run: Run, tmp_path: Path) -> None:
     assert json.loads(result.stdout)["messages"][0]["role"] == "user"
 
 
+def test_equal_repairs_are_one_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "neighbours.jsonl"
+    lines = [{"role": "user", "content": f"part {number}"} for number in range(9)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = run("export", path, "--format", "anthropic")
+    (line,) = [line for line in result.stderr.splitlines() if "repaired" in line]
+    assert "and 3 more: Neighbouring user messages" in line
+
+
 def test_what_came_from_no_recording_has_no_original(run: Run, db: Path) -> None:
     from ctxledger.ledger import Ledger
 

@@ -221,3 +221,75 @@ def test_follow_waits_for_a_file_that_is_not_there_yet(
     process.send_signal(signal.SIGINT)
     process.wait(PATIENCE_S)
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("is_longer", [False, True])
+def test_follow_sees_a_file_that_was_cut_and_written_anew_between_two_looks(
+    start: Callable[..., subprocess.Popen[bytes]], db: Path, tmp_path: Path, is_longer: bool
+) -> None:
+    path = tmp_path / "anew.jsonl"
+    path.write_bytes(line(1) + line(2))
+    process = start("ingest", "--follow", path)
+    wait_for(lambda: events_in(db) == 3)
+    path.write_bytes(b"".join(map(line, (3, 4, 5) if is_longer else (3, 4))))
+    wait_for(lambda: events_in(db) == (6 if is_longer else 5))
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert b"was rewritten" in stderr
+
+
+@pytest.mark.parametrize(
+    ("first", "events"),
+    [
+        (b"\n", 2),
+        (b"starting the agent ...\n", 3),
+        (b'{"content":"' + b"long " * 500_000 + b'","role":"user"}\n', 3),
+    ],
+)
+def test_follow_waits_until_the_format_can_be_told(
+    start: Callable[..., subprocess.Popen[bytes]],
+    db: Path,
+    tmp_path: Path,
+    first: bytes,
+    events: int,
+) -> None:
+    path = tmp_path / "slow.jsonl"
+    path.write_bytes(first[:300_000])
+    process = start("ingest", "--follow", path)
+    time.sleep(0.6)
+    with path.open("ab") as file:
+        file.write(first[300_000:] + line(1))
+    wait_for(lambda: events_in(db) == events)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE_S)
+    assert process.returncode in (0, 1)
+
+
+def test_follow_says_how_much_of_a_half_first_line_is_left(
+    start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    path = tmp_path / "half.jsonl"
+    path.write_bytes(line(1)[:9])
+    process = start("ingest", "--follow", path)
+    assert process.stderr is not None
+    assert b"Following" in process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, b"9 bytes at the end" in stderr) == (0, True)
+
+
+def test_follow_tells_once_that_a_file_shrank_to_what_is_known(
+    start: Callable[..., subprocess.Popen[bytes]], db: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "prefix.jsonl"
+    path.write_bytes(line(1) + line(2))
+    process = start("ingest", "--follow", path)
+    wait_for(lambda: events_in(db) == 3)
+    path.write_bytes(line(1))
+    time.sleep(1.5)
+    path.write_bytes(line(1) + line(3))
+    wait_for(lambda: events_in(db) == 4)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=PATIENCE_S)
+    assert stderr.count(b"shrank") == 1

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxledger.cli.bars import bar
+from ctxledger.cli.demo_data import write_recording
 from ctxledger.cli.json_text import json_line
 from ctxledger.cli.output import Styled
 from ctxledger.cli.tables import Column, table_lines
@@ -76,9 +77,13 @@ def test_bars_grow_with_the_share_and_never_overflow(
 
 
 def on_terminal(
-    *args: object, rows: int = 24, columns: int = 80, **environment: str
+    *args: object, rows: int = 24, columns: int = 80, typed: bytes = b"", **environment: str
 ) -> tuple[int, bytes]:
-    """Run the program on a terminal of its own: (exit code, what it wrote)."""
+    """Run the program on a terminal of its own, where `typed` was typed ahead.
+
+    Returns:
+        (exit code, what the terminal showed).
+    """
     import fcntl
     import termios
 
@@ -95,6 +100,7 @@ def on_terminal(
         | environment,
     )
     os.close(follower)
+    os.write(leader, typed)
     written = b""
     while True:
         try:
@@ -156,3 +162,18 @@ def test_a_pager_that_is_quit_early_is_no_problem(tmp_path: Path) -> None:
 def test_recorded_bytes_are_not_written_to_a_terminal() -> None:
     code, written = on_terminal("export", FIXTURE, "--format", "original")
     assert (code, written) == (2, b"")
+
+
+def test_a_question_and_what_it_is_about_are_never_paged(tmp_path: Path) -> None:
+    pager, db = tmp_path / "pager", tmp_path / "ledger.db"
+    pager.write_text(f"#!/bin/sh\ncat > {tmp_path / 'paged'}\n")
+    pager.chmod(0o755)
+    write_recording(tmp_path / "demo.jsonl")
+    assert on_terminal("ingest", tmp_path / "demo.jsonl", "--db", db)[0] == 0
+    undo = ("rollback", "c1", "--db", db)
+    code, written = on_terminal(*undo, rows=10, typed=b"n\n", PAGER=str(pager))
+    assert (code, (tmp_path / "paged").exists()) == (1, False)
+    assert b"undo c1 (now at version 330)" in written
+    code, written = on_terminal(*undo, rows=10, typed=b"y\n", PAGER=str(pager))
+    assert (code, (tmp_path / "paged").exists()) == (0, False)
+    assert b"Done: r1, version 331." in written

@@ -90,11 +90,17 @@ def test_the_ledger_is_named_by_the_environment(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "words"),
     [
-        (("nonesuch",), 2, "No such command"),
+        (("nonesuch",), 2, "There is no command 'nonesuch'."),
+        (("rolback",), 2, "Did you mean rollback?"),
+        (("export", FIXTURE), 2, "Choose from: original, events, anthropic"),
+        (("show", FIXTURE), 2, "`show` needs one"),
         (("log", "--nonesuch"), 2, "No such option"),
         (("log", "--color", "pink"), 2, "pink"),
         (("log",), 2, "There is no ledger"),
-        (("log", "nowhere.jsonl"), 2, "There is no ledger"),
+        (("log", "nowhere.jsonl"), 2, "There is no file nowhere.jsonl"),
+        (("log", "no/where"), 2, "There is no file no/where"),
+        (("rollback", "nowhere.jsonl", "c1"), 2, "There is no file nowhere.jsonl"),
+        (("log", "nowhere"), 2, "There is no ledger"),
         (("log", FIXTURE, "--at", "c9"), 2, "There is no c9"),
         (("log", FIXTURE, "--type", "compactoin"), 2, "no type of event"),
         (("window", FIXTURE, "--at", "999"), 2, "There is no version 999"),
@@ -113,6 +119,13 @@ def test_a_problem_is_one_line_and_a_hint(
     assert words in message
     assert hint.startswith("  ")
     assert rest == []
+
+
+def test_without_a_command_it_says_how_it_is_called(run: Callable[..., object]) -> None:
+    result = run()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Usage: ")
+    assert "Exit codes:" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,13 @@ def test_show_tells_what_a_call_and_a_compaction_were(run: Run, compaction: Path
     assert "172 items out, 1 in" in shown
 
 
+def test_log_says_how_large_the_window_was_after_a_compaction(run: Run, compaction: Path) -> None:
+    (line,) = run("log", compaction, "--type", "compaction", "--json").stdout.splitlines()
+    told = json.loads(line)
+    assert (told["tokens_before"], told["tokens_after"]) == (174_247, 61_595)
+    assert "174,247 -> 61,595 tokens as reported" in told["summary"]
+
+
 def test_show_takes_the_newest_session_when_only_a_reference_is_given(
     run: Run, compaction: Path
 ) -> None:
@@ -223,6 +230,7 @@ def test_sessions_lists_them_and_filters(run: Run, compaction: Path) -> None:
     mine = run("sessions", "--cwd", rows[0]["cwd"], "--json").stdout.splitlines()
     assert [json.loads(line)["session"] for line in mine] == [rows[0]["session"]]
     assert run("sessions", "--since", "yesterday").exit_code == 2
+    assert f"`@`, or no SESSION, means {rows[0]['session']}," in run("sessions").stderr
     for width in (80, 140):
         assert max(map(cell_width, run("sessions", width=width).stdout.splitlines())) <= width
 

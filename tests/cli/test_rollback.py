@@ -113,6 +113,19 @@ def test_the_limit_decides_the_exit_code(run: Run, db: Path, limit: int, exit_co
     assert (found["limit"], found["is_over"]) == (limit, bool(exit_code))
 
 
+def test_what_is_undone_already_names_the_roll_back(run: Run, ingested: str) -> None:
+    assert run("rollback", ingested, "c1").exit_code == 0
+    again = run("rollback", ingested, "c1")
+    assert again.exit_code == 2
+    assert "c1 is undone already, by r1." in again.stderr
+    assert run(*shlex.split(again.stderr.split("`")[1])[1:]).exit_code == 0
+
+
+def test_a_handle_that_is_not_there_names_the_session(run: Run, ingested: str) -> None:
+    assert "Session demo has c1." in run("rollback", ingested, "c9").stderr
+    assert "Session demo has no eviction." in run("window", "--at", "e1").stderr
+
+
 def test_nothing_to_undo_is_said(run: Run, ingested: str) -> None:
     assert run("rollback", ingested).exit_code == 0
     again = run("rollback", ingested)

@@ -36,7 +36,7 @@ def kill_writers(path: Path, kills: int, writers: int, delay_s: Callable[[], flo
             Child(lambda send: append_until_killed(path, "work", send)) for _ in range(writers)
         ]
         try:
-            group[0].next()
+            acked.update([group[0].next()])
             time.sleep(delay_s())
         finally:
             for member in group:

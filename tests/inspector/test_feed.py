@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from ctxledger.cli.rollback_text import Preview
 from ctxledger.inspector.feed import Feed
 from ctxledger.inspector.saving import file_stem, save_text
 from ctxledger.inspector.undoing import apply_plan, preview_rollback
 from ctxledger.inspector.widgets.diff_lines import DiffLines, totals
 from ctxledger.inspector.widgets.item_lines import facts_of, shown_text
+from ctxledger.inspector.widgets.rollback_lines import preview_lines
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.errors import BadInput, ConflictError, CorruptLedger
 
@@ -109,6 +111,16 @@ def test_a_roll_back_is_planned_without_writing_then_done_once(story: Path, feed
     with pytest.raises(ConflictError):
         apply_plan(str(story), 1, preview.plan)
     assert feed.overview(1).head == HEAD + 1
+
+
+def test_what_is_not_on_record_counts_towards_the_limit(story: Path, feed: Feed) -> None:
+    preview = preview_rollback(feed, 1, ("c1",), "")
+    assert preview.plan.tokens_after < 2_000 < preview.expected_tokens
+    with Ledger.open(story, "read") as ledger:
+        told = Preview.of(ledger.find("@"), preview.plan)
+    assert (told.unrecorded, told.is_over) == (preview.unrecorded, True)
+    shown = "\n".join("".join(span.text for span in line) for line in preview_lines(preview, 90))
+    assert f"OVER by {preview.expected_tokens - 2_000:,} t" in shown
 
 
 def test_only_some_events_can_be_undone_by_name(feed: Feed) -> None:

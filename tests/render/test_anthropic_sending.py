@@ -269,6 +269,40 @@ def test_only_old_models_may_be_asked_to_go_on() -> None:
     assert codes(send(placed, model="claude-opus-4-6")) == {"user_message_added"}
 
 
+def test_nobody_begins_the_answer_of_a_model_that_thinks_first() -> None:
+    placed = placed_from({"messages": [HI, turn(TEXT)]})
+    thinking = json.dumps({"thinking": {"type": "enabled", "budget_tokens": 2000}})
+    rendering = send(placed, model="claude-sonnet-4-5-20250929", params=thinking)
+    assert codes(rendering) == {"user_message_added"}
+
+
+@pytest.mark.parametrize(
+    ("names", "is_kept"), [([], False), (["other"], False), (["other", "run"], True)]
+)
+def test_a_tool_is_chosen_only_where_it_is_defined(names: list[str], is_kept: bool) -> None:
+    placed = placed_from({"messages": [HI], "tools": [{"name": name} for name in names]})
+    rendering = send(placed, params=json.dumps({"tool_choice": {"type": "tool", "name": "run"}}))
+    assert ("tool_choice" in rendering.body) == is_kept
+    assert codes(rendering) == (set() if is_kept else {"tool_choice_left_out"})
+
+
+def test_a_mark_for_an_hour_behind_a_short_one_is_a_short_one() -> None:
+    long, short = {"type": "ephemeral", "ttl": "1h"}, {"type": "ephemeral"}
+    parts = [{**TEXT, "cache_control": mark} for mark in (long, short, long)]
+    rendering = send(placed_from({"messages": [turn(*parts, role="user")]}))
+    marks = [part["cache_control"] for part in rendering.body["messages"][0]["content"]]
+    assert marks == [long, short, short]
+    assert codes(rendering) == {"cache_ttl_order"}
+
+
+def test_a_server_call_waits_for_its_result_only_in_the_newest_turn() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}
+    waiting = [HI, turn(search, CALL), turn(RESULT, role="user")]
+    assert send(placed_from({"messages": waiting})).repairs == ()
+    later = send(placed_from({"messages": [*waiting, turn(TEXT), HI]}))
+    assert codes(later) == {"server_tool_pair"}
+
+
 def test_a_compaction_block_is_text_unless_the_request_asks_for_compaction() -> None:
     block = {"type": "compaction", "content": "what happened"}
     placed = placed_from({"messages": [HI, turn(block, TEXT), HI]})

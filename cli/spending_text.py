@@ -44,13 +44,21 @@ def dollars(spent: Spent) -> str:
     """The cost of calls; a sum in which prices are missing says so."""
     if spent.unpriced and not spent.cost.total:
         return "unknown"
-    return ("over " if spent.unpriced else "") + usd(spent.cost.total)
+    is_part = spent.unpriced or spent.unfinished
+    return ("over " if is_part else "") + usd(spent.cost.total)
 
 
 def cost_note(spent: Spent) -> str:
     """Where the prices are from, and what has none."""
     missing = ", ".join(name or "a model without a name" for name in spent.unpriced)
     return f"{spent.source}; no price: {missing}" if missing else spent.source
+
+
+def output_note(spent: Spent) -> str:
+    """What is missing from the output."""
+    if not spent.unfinished:
+        return ""
+    return f"{spent.unfinished:,} answers were not complete when this was recorded"
 
 
 def largest_note(numbers: SessionNumbers) -> str:
@@ -209,6 +217,7 @@ def cost_json(spent: Spent) -> dict[str, Any]:
         "output": spent.cost.output,
         "source": spent.source,
         "unpriced": list(spent.unpriced),
+        "unfinished": spent.unfinished,
     }
 
 

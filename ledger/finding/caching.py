@@ -17,7 +17,14 @@ from ..calibration import is_left_out
 from ..content import from_json, to_json, to_text
 from ..cost import CACHE_TTL_MS, cost_of
 from ..drafts import Usage
-from ..events import WINDOW_TYPES, AnyEvent, CallCompleted, Delta, ModelCalled
+from ..events import (
+    WINDOW_TYPES,
+    AnyEvent,
+    CallCompleted,
+    Delta,
+    ItemsEvicted,
+    ModelCalled,
+)
 from ..storage.bodies import REDACTED
 from ..views.contents import StoredItem, load_items
 from ..views.windows import weigh
@@ -112,7 +119,8 @@ def _steps(session: Session, to: int) -> list[_Step]:
                 by_version[event.called].completed = event
         else:
             delta: Delta | None = getattr(event, "delta", None)
-            if delta is not None and (delta.remove or delta.replace or delta.insert):
+            is_append = delta is None or not (delta.remove or delta.replace or delta.insert)
+            if not is_append or isinstance(event, ItemsEvicted):
                 changes.append((stored.version, event))
     return steps
 
@@ -158,6 +166,10 @@ def _judge(
         items = load_items(session.store, session.id, ids)
     found = judge(before, after, lambda entry: items[entry.item_id].role)
     if found is not None and found.reason == "unexplained":
+        # An eviction of items that this recording does not hold changes nothing that we see.
+        hidden = [version for version, event in pending if isinstance(event, ItemsEvicted)]
+        if hidden:
+            return replace(found, reason="edit", changed_by=hidden[0])
         item = _first_dropped_thinking(session, before, after)
         return replace(found, reason="thinking", item=item) if item else found
     return found
@@ -180,7 +192,7 @@ def _priced(
     call: CachedCall,
     pending: Sequence[tuple[int, AnyEvent]],
 ) -> PricedBreak:
-    by = _changed_by(session, found, pending)
+    by = found.changed_by or _changed_by(session, found, pending)
     extra, usage = None, call.usage
     if found.lost_tokens and usage is not None:
         lost = found.lost_tokens

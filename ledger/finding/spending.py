@@ -17,6 +17,7 @@ from ..drafts import Usage
 from ..event_codec import decode
 from ..events import CallCompleted, ModelCalled, SessionOpened, WindowCompacted
 from ..rolling_back import compactions
+from ..storage.codec import unpack
 from ..storage.store import Store
 from .caching import CacheReport
 
@@ -33,6 +34,8 @@ class Spent(Struct, frozen=True):
     calls: int = 0
     tokens: Usage = Usage()
     cost: Cost = Cost()
+    unfinished: int = 0
+    """Calls whose usage was recorded before the answer was complete: more was written."""
     unpriced: tuple[str, ...] = ()
     """Models of calls that have no price; their tokens are in `tokens`, not in `cost`."""
 
@@ -73,6 +76,13 @@ class PaidCall(Struct, frozen=True):
     version: int
     call: ModelCalled | None
     completed: CallCompleted
+    format: str
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Transcripts keep the usage that a stream begins with, unless it tells why it stopped."""
+        told = self.completed.stop_reason or not self.completed.usage
+        return self.format in COPIED_IDS and not told and self.completed.outcome == "ok"
 
     @property
     def model(self) -> str:
@@ -106,7 +116,7 @@ def paid_calls(session: Session, to: int) -> list[PaidCall]:
         elif isinstance(event, CallCompleted):
             results[event.called or -stored.version] = event
     return [
-        PaidCall(session.id, version, calls.get(version), event)
+        PaidCall(session.id, version, calls.get(version), event, opened.format)
         for version, event in sorted(results.items())
         if version in calls or version < 0
     ]
@@ -122,7 +132,7 @@ def ledger_calls(store: Store) -> Iterator[PaidCall]:
         " WHERE type IN ('session_opened', 'model_called', 'call_completed') ORDER BY position"
     )
     for session, version, data in rows:
-        event = decode(data)
+        event = decode(unpack(data))
         if isinstance(event, SessionOpened):
             formats[session] = event.format
         elif isinstance(event, ModelCalled):
@@ -131,8 +141,9 @@ def ledger_calls(store: Store) -> Iterator[PaidCall]:
             results[session, event.called or -version] = event
     seen: set[tuple[object, ...]] = set()
     for (session, version), completed in results.items():
-        paid = PaidCall(session, version, calls.get((session, version)), completed)
-        key = _identity(paid, formats.get(session, ""))
+        sent, told = calls.get((session, version)), formats.get(session, "")
+        paid = PaidCall(session, version, sent, completed, told)
+        key = _identity(paid)
         if key not in seen:
             seen.add(key)
             yield paid
@@ -140,18 +151,22 @@ def ledger_calls(store: Store) -> Iterator[PaidCall]:
 
 def spent(calls: Iterable[PaidCall]) -> Spent:
     """Sum calls."""
-    number, cost = 0, Cost()
-    parts: list[Usage] = []
+    listed = list(calls)
+    cost = Cost()
     unpriced: set[str] = set()
-    for paid in calls:
-        number += 1
-        parts += paid.parts
+    for paid in listed:
         price = cost_of_all(paid.parts, paid.model, paid.at_ms)
         if price is None:
             unpriced.add(paid.model)
         else:
             cost += price
-    return Spent(number, _sum(parts), cost, tuple(sorted(unpriced)))
+    return Spent(
+        calls=len(listed),
+        tokens=_sum(part for paid in listed for part in paid.parts),
+        cost=cost,
+        unfinished=sum(paid.is_unfinished for paid in listed),
+        unpriced=tuple(sorted(unpriced)),
+    )
 
 
 def by_model(calls: Iterable[PaidCall]) -> tuple[ModelSpent, ...]:
@@ -196,25 +211,23 @@ def compaction_costs(
 
 def provider_compactions(calls: Iterable[PaidCall]) -> Spent:
     """What compactions inside calls cost, where the provider made them itself."""
-    total = Spent()
-    for paid in calls:
-        parts = [part for part in paid.parts if part.kind == "compaction"]
-        if parts:
-            price = cost_of_all(parts, paid.model, paid.at_ms)
-            total = Spent(
-                total.calls + len(parts),
-                _sum([total.tokens, *parts]),
-                total.cost + (price or Cost()),
-                total.unpriced if price is not None else (*total.unpriced, paid.model),
-            )
-    return total
+    found: list[tuple[Usage, PaidCall]] = [
+        (part, paid) for paid in calls for part in paid.parts if part.kind == "compaction"
+    ]
+    prices = [(cost_of(part, paid.model, paid.at_ms), paid.model) for part, paid in found]
+    return Spent(
+        calls=len(found),
+        tokens=_sum(part for part, _ in found),
+        cost=sum((price for price, _ in prices if price is not None), Cost()),
+        unpriced=tuple(sorted({model for price, model in prices if price is None})),
+    )
 
 
-def _identity(paid: PaidCall, format_name: str) -> tuple[object, ...]:
+def _identity(paid: PaidCall) -> tuple[object, ...]:
     """What two records of one call have in common."""
     call = paid.call
-    if call is not None and format_name in COPIED_IDS and call.call:
-        return format_name, call.call
+    if call is not None and paid.format in COPIED_IDS and call.call:
+        return paid.format, call.call
     if call is not None and call.digest and call.at_ms is not None:
         return call.digest, call.at_ms
     return paid.session, paid.version

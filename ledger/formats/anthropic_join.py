@@ -19,7 +19,7 @@ from ..render.recorded import SplitMessage, SplitRequest
 from .anthropic_align import MessageWindow, Shown
 
 SIMILAR_SHARE = 0.5
-"""Two system prompts with this share of common beginning are versions of one (dates change)."""
+"""Two system prompts with this share of common beginning and end are versions of one."""
 MEMBERS_PER_KEY_MAX = 64
 """Sessions remembered for one block or call id, the newest; a common preamble stays cheap."""
 CANDIDATES_MAX = 32
@@ -266,9 +266,14 @@ def _starts_with_summary(messages: Sequence[SplitMessage]) -> bool:
 
 
 def is_similar(old: str, new: str) -> bool:
-    """True when two system prompts are versions of one (dates change)."""
-    common = next(
-        (at for at, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
-        min(len(old), len(new)),
-    )
-    return common > 0 and common >= SIMILAR_SHARE * max(len(old), len(new))
+    """True when two system prompts are versions of one (dates and roles change)."""
+    longest, shortest = max(len(old), len(new)), min(len(old), len(new))
+    front = _common(old, new, shortest)
+    back = _common(old[::-1], new[::-1], shortest - front)
+    return front + back > 0 and front + back >= SIMILAR_SHARE * longest
+
+
+def _common(a: str, b: str, chars_max: int) -> int:
+    """How many characters two texts have in common from the start, at most so many."""
+    pairs = enumerate(zip(a[:chars_max], b[:chars_max], strict=True))
+    return next((at for at, (one, other) in pairs if one != other), chars_max)

@@ -72,9 +72,7 @@ class Naming:
         self._wires: dict[Place, dict[str, Any]] = {}
         self._used: set[str] = set()
 
-    def settle(
-        self, held: Sequence[Held], sent: Sequence[SplitMessage], change: Change
-    ) -> Change:
+    def settle(self, held: Sequence[Held], sent: Sequence[SplitMessage], change: Change) -> Change:
         """Give the new blocks of a change the ids of their calls.
 
         Args:

@@ -16,7 +16,7 @@ from ..content import block_value, from_json, tool_value
 from .anthropic import Rendering
 from .anthropic_turns import safe_name
 from .base import Placed, Repair
-from .openai_as_chat import chat_messages
+from .openai_as_chat import chat_messages, has_words
 from .openai_as_items import response_items
 from .openai_parts import Api, Json, tool_of_definition
 from .openai_recorded import META, SYSTEM_ROLES, divided
@@ -114,7 +114,7 @@ def _sendable(units: list[Unit], rules: OpenAIRules, repairs: list[Repair]) -> l
     """Leave out what neither API has, and name tools as they accept it."""
     for unit in units:
         for part in list(unit.parts):
-            if part.kind == "text" and not str(part.value.get("text", "")).strip():
+            if part.kind == "text" and not has_words(part.value.get("text")):
                 _leave(unit, part, "empty_text", "Text without a word is left out.", repairs)
             elif part.form == "opaque" and part.kind != "compaction":
                 _leave(unit, part, "unknown_block", "Its contents are not known.", repairs)
@@ -138,12 +138,12 @@ def _system_texts(entries: Sequence[Placed], repairs: list[Repair]) -> list[tupl
     for entry in entries:
         value = block_value(entry.block)
         text = value.get("text")
-        if not isinstance(text, str) or not text.strip():
+        if not has_words(text):
             repairs.append(Repair("empty_text", entry.item, "Text without a word is left out."))
             continue
         meta = from_json(entry.block.meta) if entry.block.meta else {}
         role = meta.get("role") if META not in meta else None
-        texts.append((role if role in SYSTEM_ROLES else "system", text))
+        texts.append((role if role in SYSTEM_ROLES else "system", str(text)))
     return texts
 
 
@@ -185,14 +185,24 @@ def _definition(definition: Json, api: Api, rules: OpenAIRules) -> Json:
     if fields.get("type") == "custom" and "input_schema" in fields:
         del fields["type"]  # a client tool as Anthropic names it
     elif fields.get("type") == "function":
-        named = inner if isinstance(inner, dict) else {k: v for k, v in fields.items() if k != "type"}
+        named = (
+            inner if isinstance(inner, dict) else {k: v for k, v in fields.items() if k != "type"}
+        )
         fields = {"input_schema" if k == "parameters" else k: v for k, v in named.items()}
+    if fields.get("type") == "custom":
+        return _custom(fields, api, rules)
     if "type" in fields:
-        if fields["type"] == "custom" and api == "chat" and "custom" not in fields:
-            return {"type": "custom", "custom": {k: v for k, v in fields.items() if k != "type"}}
-        if fields["type"] == "custom" and api == "responses" and isinstance(fields.get("custom"), dict):
-            return {"type": "custom", **fields["custom"]}
         return fields
     kept = {k: fields[k] for k in _FUNCTION_FIELDS if fields.get(k) is not None}
     kept["name"] = safe_name(kept.get("name"), rules.tool_name, "unnamed_tool")
     return tool_of_definition(kept, api)
+
+
+def _custom(fields: Json, api: Api, rules: OpenAIRules) -> Json:
+    """A tool that takes plain text, as either API writes it."""
+    inner = fields.get("custom")
+    named = (
+        dict(inner) if isinstance(inner, dict) else {k: v for k, v in fields.items() if k != "type"}
+    )
+    named["name"] = safe_name(named.get("name"), rules.tool_name, "unnamed_tool")
+    return {"type": "custom", "custom": named} if api == "chat" else {"type": "custom", **named}

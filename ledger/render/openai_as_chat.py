@@ -25,9 +25,12 @@ SEEN_IN_RESULT = "(An image from the tool result above.)"
 _THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
-def chat_messages(
-    units: Sequence[Unit], rules: OpenAIRules, repairs: list[Repair]
-) -> list[Json]:
+def has_words(text: object) -> bool:
+    """True for text that is worth sending: both APIs refuse an empty one."""
+    return isinstance(text, str) and bool(text.strip())
+
+
+def chat_messages(units: Sequence[Unit], rules: OpenAIRules, repairs: list[Repair]) -> list[Json]:
     """Write the messages; what this API has no place for is left out and listed."""
     messages: list[Json] = []
     shown: list[Json] = []
@@ -102,10 +105,10 @@ def _part(part: Part, role: str, rules: OpenAIRules) -> Json | None:
         return {"type": "text", "text": part.value["text"]}
     if part.kind == "compaction":
         text = part.value.get("content")
-        return {"type": "text", "text": text} if isinstance(text, str) and text.strip() else None
+        return {"type": "text", "text": text} if has_words(text) else None
     if role != "user":
         return None
-    if part.kind == "image":
+    if part.kind == "image" and picture_url(part.value):
         extras = {k: v for k, v in _extras(part).items() if k == "image"}
         return dict(part_of_block(part.value, extras, "chat", role))
     source = part.value.get("source")

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..content import to_json
 from .base import Repair
-from .openai_as_chat import arguments_as_text, picture_url
+from .openai_as_chat import arguments_as_text, has_words, picture_url
 from .openai_items import item_of_piece
 from .openai_parts import Json, image_url, part_of_block
 from .openai_table import OpenAIRules
@@ -134,14 +134,16 @@ def _output(content: object) -> Any:
     parts: list[Json] = []
     for inner in content if isinstance(content, list) else [content]:
         if isinstance(inner, dict) and isinstance(inner.get("text"), str):
-            parts.append({"type": "input_text", "text": inner["text"]})
+            parts += (
+                [{"type": "input_text", "text": inner["text"]}] if has_words(inner["text"]) else []
+            )
         elif picture := picture_url(inner):
             parts.append({"type": "input_image", "image_url": picture})
         elif isinstance(inner, dict) and inner.get("type") in ("input_image", "input_file"):
             parts.append(inner)
         else:
             parts.append({"type": "input_text", "text": to_json(inner)})
-    return parts
+    return parts or ""
 
 
 def _part(part: Part, role: str, rules: OpenAIRules) -> Json | None:
@@ -150,10 +152,10 @@ def _part(part: Part, role: str, rules: OpenAIRules) -> Json | None:
         return {"type": name, "text": part.value["text"]}
     if part.kind == "compaction":
         text = part.value.get("content")
-        return {"type": name, "text": text} if isinstance(text, str) and text.strip() else None
+        return {"type": name, "text": text} if has_words(text) else None
     if role != "user":
         return None
-    if part.kind == "image":
+    if part.kind == "image" and picture_url(part.value):
         return dict(part_of_block(part.value, {}, "responses", role))
     source = part.value.get("source")
     if part.kind == "document" and isinstance(source, dict) and source.get("type") == "base64":

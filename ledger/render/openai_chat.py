@@ -49,13 +49,13 @@ def piece_of_message(raw: object) -> Piece:
 
     Postcondition: `message_of_piece(piece.role, piece.blocks, piece.wire) == raw`.
     """
-    if isinstance(raw, dict) and raw.get("role") in ROLES:
-        role = str(raw["role"])
+    role = raw.get("role") if isinstance(raw, dict) else None
+    if isinstance(raw, dict) and isinstance(role, str) and role in ROLES:
         piece = _result(raw, role) if role in ("tool", "function") else _spoken(raw, role)
         if message_of_piece(piece.role, piece.blocks, piece.wire) == raw:
             return piece
-    named = raw.get("role") if isinstance(raw, dict) else None
-    return Piece(named if isinstance(named, str) and named in ROLES else "unknown", (whole(raw),), {})
+    named = role if isinstance(role, str) and role in ROLES else "unknown"
+    return Piece(named, (whole(raw),), {})
 
 
 def message_of_piece(role: str, blocks: Sequence[Mapping[str, Any]], wire: Json) -> Any:

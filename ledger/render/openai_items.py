@@ -49,18 +49,20 @@ def piece_of_item(raw: object) -> Piece:
 
 
 def _split(raw: Json) -> Piece | None:
-    kind = raw.get("type", "message")
+    kind, role = raw.get("type", "message"), raw.get("role")
+    if not isinstance(kind, str):
+        return None
     if kind == "message":
-        return _message(raw) if raw.get("role") in ROLES else None
+        return _message(raw) if isinstance(role, str) and role in ROLES else None
     if kind in _CALLS:
-        return _call(raw, str(kind))
+        return _call(raw, kind)
     if kind in _OUTPUTS:
-        return _output(raw, str(kind))
+        return _output(raw, kind)
     if kind == "reasoning":
         return _reasoning(raw) or Piece("assistant", (dict(raw),), {})
     if kind == "compaction":
         return _compaction(raw)
-    if not isinstance(kind, str) or is_own_block(kind):
+    if is_own_block(kind):
         return None
     return Piece("tool" if kind.endswith("_output") else "assistant", (dict(raw),), {})
 

@@ -111,7 +111,7 @@ def image_url(source: Mapping[str, Any]) -> str:
 
 def is_own_block(block_type: object) -> bool:
     """True for types that stand for something else in OpenAI bodies."""
-    return block_type in _OWN_TYPES or not is_label(block_type)
+    return not is_label(block_type) or block_type in _OWN_TYPES
 
 
 # -- arguments ----------------------------------------------------------------------------------
@@ -184,7 +184,9 @@ def definition_of_tool(raw: Json, api: Api) -> Json:
     assert isinstance(fields, dict), "BUG: checked above"
     named = {"input_schema" if k == "parameters" else k: v for k, v in fields.items()}
     definition = named if api == "chat" else {k: v for k, v in named.items() if k != "type"}
-    is_exact = isinstance(definition.get("name"), str) and tool_of_definition(definition, api) == raw
+    is_exact = (
+        isinstance(definition.get("name"), str) and tool_of_definition(definition, api) == raw
+    )
     return definition if is_exact else raw
 
 
@@ -196,4 +198,3 @@ def tool_of_definition(definition: Json, api: Api) -> Json:
     if api == "chat":
         return {"type": "function", "function": fields}
     return {"type": "function", **fields}
-

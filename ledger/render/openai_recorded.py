@@ -5,7 +5,7 @@
              {"api": "chat" | "responses",
               "tools": true, "instructions": true,      the body has them
               "system": [[role, blocks, wire]],         chat messages at the front
-              "input": "string",                        the input was one text
+              "input": "string" | "list",               the input was one text, or items
               "from": messages that came before by `previous_response_id` and were not sent again,
               "refs": {place: id}                       items sent as references to earlier ones,
               "wires": [[place, wire]]}                 wires other than the window's blocks carry
@@ -86,6 +86,8 @@ def split_openai(body: Json, origin_of: OriginOf = origin_by_role) -> SplitCall:
     if api == "responses" and isinstance(listed, str):
         shape["input"] = "string"
         listed = [{"role": "user", "content": listed}]
+    elif api == "responses" and isinstance(listed, list):
+        shape["input"] = "list"
     raws = listed if isinstance(listed, list) else []
     to_piece = piece_of_message if api == "chat" else piece_of_item
     pieces = [to_piece(raw) for raw in raws]
@@ -189,7 +191,7 @@ def render_openai(placed: Sequence[Placed], params: str, marks: str) -> Json:
         body["instructions"] = block_value(system[0].block)["text"]
     if shape.get("input") == "string":
         body["input"] = items[0]["content"]
-    elif items or "input" in shape or "from" in shape:
+    elif "input" in shape:
         body["input"] = items
     return body
 

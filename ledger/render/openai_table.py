@@ -12,7 +12,9 @@ class OpenAIRules(Struct, frozen=True, kw_only=True):
     """Limits and names that change with time and model; override one to follow a provider."""
 
     date: str = "2026-11-30"
-    source: str = "https://platform.openai.com/docs/api-reference: chat, responses; guides: reasoning"
+    source: str = (
+        "https://platform.openai.com/docs/api-reference: chat, responses; guides: reasoning"
+    )
     roles: frozenset[str] = frozenset({"system", "developer", "user", "assistant", "tool"})
     tools_max: int = 128
     tool_name: str = r"[a-zA-Z0-9_-]{1,64}"

@@ -97,11 +97,14 @@ def paired(units: Sequence[Unit], id_pattern: str, repairs: list[Repair]) -> lis
     calls: list[_Call] = []
     order = 0
     for number, run in enumerate(runs):
+        is_behind = False
         for unit in run:
             for part in list(unit.parts):
                 if part.is_call:
                     calls.append(_Call(part, number))
-                elif part.is_result:
+                elif not part.is_result:
+                    is_behind = True
+                else:
                     unit.parts.remove(part)
                     call = _open_call(calls, part.given)
                     if call is None:
@@ -109,13 +112,14 @@ def paired(units: Sequence[Unit], id_pattern: str, repairs: list[Repair]) -> lis
                         repairs.append(Repair("orphan_tool_result", part.item, detail))
                         continue
                     order += 1
-                    call.result, call.result_run, call.order = part, number, order
+                    call.result, call.order = part, order
+                    call.is_late = is_behind or number != call.run + 1
     _name(calls, id_pattern, repairs)
     out: list[Unit] = []
     for number, run in enumerate(runs):
         out += [unit for unit in run if unit.parts]
         own = [call for call in calls if call.run == number]
-        out += [Unit("tool", [part]) for part in _answers(own, number, repairs)]
+        out += [Unit("tool", [part]) for part in _answers(own, repairs)]
     return out
 
 
@@ -125,7 +129,9 @@ class _Call:
     def __init__(self, part: Part, run: int) -> None:
         self.part, self.run = part, run
         self.result: Part | None = None
-        self.result_run, self.order = 0, 0
+        self.order = 0
+        self.is_late = False
+        """Something stands between the call and its result."""
 
 
 def _runs(units: Sequence[Unit]) -> Iterator[list[Unit]]:
@@ -165,7 +171,7 @@ def _name(calls: Sequence[_Call], pattern: str, repairs: list[Repair]) -> None:
             call.result.call, call.result.answers = name, call.part
 
 
-def _answers(calls: Sequence[_Call], run: int, repairs: list[Repair]) -> Iterator[Part]:
+def _answers(calls: Sequence[_Call], repairs: list[Repair]) -> Iterator[Part]:
     """Results of one run's calls in their order, then synthetic ones for the rest."""
     for call in sorted(calls, key=lambda call: (call.result is None, call.order)):
         if call.result is None:
@@ -176,7 +182,7 @@ def _answers(calls: Sequence[_Call], run: int, repairs: list[Repair]) -> Iterato
             repairs.append(Repair("missing_tool_result", call.part.item, detail))
             yield part
             continue
-        if call.result_run != run + 1:
+        if call.is_late:
             detail = "A late result is sent right behind its call."
             repairs.append(Repair("moved_tool_result", call.result.item, detail))
         yield call.result

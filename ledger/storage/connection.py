@@ -129,9 +129,13 @@ class Connection:
 
     def _check_identity(self) -> int:
         """The schema version, 0 for an empty file. Checked before anything is written."""
-        application_id = self._db.execute("PRAGMA application_id").fetchone()[0]
-        version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
-        tables = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        self._db.execute("BEGIN")  # one view: another process may be making the ledger just now
+        try:
+            tables = self.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]  # waits
+            application_id = self._db.execute("PRAGMA application_id").fetchone()[0]
+            version = int(self._db.execute("PRAGMA user_version").fetchone()[0])
+        finally:
+            self._db.execute("ROLLBACK")
         if application_id != APPLICATION_ID and (tables or application_id):
             raise ForeignLedger(
                 f"{self.path} is another program's database.", "Name a ledger file with --db."

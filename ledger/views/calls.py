@@ -120,6 +120,7 @@ def render_next(
         params = _text(session, called.params)
         model = called.model or model
         api = openai_api(_text(session, called.marks)) if called.digest else api
+    model = model or _first_model(session, version)
     recorded_by: Provider = "openai" if api else "anthropic"
     provider = provider or recorded_by
     if provider != recorded_by:
@@ -136,6 +137,12 @@ def render_next(
         max_tokens=max_tokens or (recorded if isinstance(recorded, int) else MAX_TOKENS),
         params=params,
     )
+
+
+def _first_model(session: Session, after: int) -> str:
+    """The model of the next call: a transcript names none before its first answer."""
+    first = next(session.events(after=after, types=("model_called",)), None)
+    return first.event.model if first and isinstance(first.event, ModelCalled) else ""
 
 
 def _text(session: Session, key: BodyKey | None) -> str:

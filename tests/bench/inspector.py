@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from .measure import Result, percentile
 EVENTS_SHORT = 1_000
 KEYS = ("k", "k", "k", "pageup", "k", "left_square_bracket", "g", "j", "j", "G", "k", "pageup")
 """Up and down, by pages, to a compaction, to both ends."""
-VISITS = 5
+VISITS = 7
 
 
 def inspector(versions: int, folder: Path) -> list[Result]:
@@ -33,7 +34,10 @@ def inspector(versions: int, folder: Path) -> list[Result]:
     keys: dict[Path, list[float]] = {short: [], long: []}
     for _ in range(VISITS):
         for path in (short, long):
+            gc.collect()  # or the apps before this one are cleared away in the middle of it
+            gc.disable()
             paint, pressed = asyncio.run(_visit(path))
+            gc.enable()
             paints[path].append(paint)
             keys[path] += pressed
     results = []

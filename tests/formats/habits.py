@@ -87,6 +87,15 @@ def one_call_without_tools_and_one_without_a_prompt(r: Recording) -> None:
         history.append(user(f"next {len(history)}"))
 
 
+def another_role_and_model_for_the_same_work(r: Recording) -> None:
+    rules = " Never touch production. Ask before you delete. Test what you write."
+    history = [user("go")]
+    for role, model in (("Plan.", "claude-opus-4-6"), ("Write the code.", "claude-haiku-4-5")):
+        change = {"system": role + rules, "model": model}
+        history.append(r.pair("agent", agent(*history, **change), f"I {role}"))
+        history.append(user(f"next {len(history)}"))
+
+
 def trimmed_answers_and_a_rewind(r: Recording) -> None:
     r.pair("agent", agent(user("a")), "b \n")
     r.pair("agent", agent(user("a"), said("b"), user("c")), "d ")
@@ -125,6 +134,7 @@ HABITS = [
     a_retry_with_a_block_put_in_the_middle_and_one_at_the_end,
     a_conversation_that_becomes_one_summary,
     one_call_without_tools_and_one_without_a_prompt,
+    another_role_and_model_for_the_same_work,
     trimmed_answers_and_a_rewind,
     messages_merged_and_taken_apart,
     old_results_cleared_while_marks_move,

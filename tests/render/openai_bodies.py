@@ -17,7 +17,9 @@ values = st.recursive(
     max_leaves=5,
 )
 objects = st.dictionaries(words, values, max_size=3)
-ids = st.sampled_from(["call_0", "call_0", "", "call_abcdefghijklmnop", "call_qrstuvwxyzabcdef", "a b"])
+ids = st.sampled_from(
+    ["call_0", "call_0", "", "call_abcdefghijklmnop", "call_qrstuvwxyzabcdef", "a b"]
+)
 arguments = st.one_of(
     objects.map(json.dumps),
     objects.map(lambda o: json.dumps(o, separators=(",", ":"), ensure_ascii=False)),
@@ -42,7 +44,9 @@ odd_parts = st.dictionaries(
 chat_parts = st.one_of(
     part_of("text", text=words),
     part_of("refusal", refusal=words),
-    part_of("image_url", image_url=st.fixed_dictionaries({"url": urls}, optional={"detail": words})),
+    part_of(
+        "image_url", image_url=st.fixed_dictionaries({"url": urls}, optional={"detail": words})
+    ),
     part_of("input_audio", input_audio=objects),
     odd_parts,
 )

@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("look", "Show one event, item, call or compaction in full."),
     "diff": ("look", "Compare the windows of two versions."),
     "blame": ("look", "Tell when an item entered and left the window, and why."),
+    "report": ("look", "Write one page for the team on what a compaction dropped."),
     "search": ("look", "Search everything that was ever recorded."),
     "stats": ("look", "Show sizes and counts of the ledger or a session."),
     "rollback": ("undo", "Undo a compaction or eviction, or restore a version."),

@@ -41,8 +41,8 @@ def _limit(size: ContextSize) -> Iterator[str]:
     if size.limit.tokens:
         share = share_of(size.limit.tokens, size.reserve_tokens, size.tokens)
         yield (
-            f"{share.usable_percent:.0f}% of the {number(share.usable_tokens)} that leave room"
-            f" for an answer; limit: {size.limit.source}"
+            f"limit: {size.limit.source}; {share.usable_percent:.0f}% of the"
+            f" {number(share.usable_tokens)} beside an answer"
         )
 
 
@@ -52,10 +52,8 @@ def _known(size: ContextSize, reported: int | None) -> Iterator[str]:
         yield "as the provider reported it"
         return
     if reported:
-        yield (
-            f"the provider reported {number(reported)} for the last call; since then"
-            f" {number(size.estimated_tokens)} estimated"
-        )
+        estimated = number(size.estimated_tokens)
+        yield f"{number(reported)} reported for the last call, {estimated} estimated since"
     family = size.family
     if family is None:
         yield "by our counter alone: its model was never measured"
@@ -63,10 +61,8 @@ def _known(size: ContextSize, reported: int | None) -> Iterator[str]:
         yield f"by {family.name}, factor {family.factor:.2f}: error not measured"
     else:
         median, most = size.error_tokens
-        yield (
-            f"off by {number(median)} as a rule, by under {number(most)} in 9 of 10"
-            f" ({family.name}: {family.samples} samples, {family.date})"
-        )
+        yield f"off by {number(median)} as a rule, by over {number(most)} in 1 of 10"
+        yield f"measured on {family.name}: {family.samples} samples, {family.date}"
 
 
 def _unattributed(size: ContextSize, coverage: str) -> Iterator[str]:

@@ -58,15 +58,14 @@ def output_note(spent: Spent) -> str:
     """What is missing from the output."""
     if not spent.unfinished:
         return ""
-    return f"{spent.unfinished:,} answers were not complete when this was recorded"
+    return f"{spent.unfinished:,} answers were recorded unfinished"
 
 
 def largest_note(numbers: SessionNumbers) -> str:
     """The largest context against the limit."""
     if not numbers.limit:
-        return "of one call, reported; limit unknown"
-    share = numbers.context_tokens_max / numbers.limit
-    return f"{share:.0%} of {number(numbers.limit)} ({numbers.limit_source})"
+        return "of one call, reported"
+    return f"of one call, {numbers.context_tokens_max / numbers.limit:.0%} of the limit"
 
 
 def all_tokens(usage: Usage) -> int:

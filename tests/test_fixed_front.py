@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from ctxledger.ledger.content import Block
-from ctxledger.ledger.drafts import ImportCompaction, ReinjectItems, SetSystem
+from ctxledger.ledger.drafts import (
+    CompleteCall,
+    ImportCompaction,
+    ReinjectItems,
+    SetSystem,
+    StartCall,
+)
 
 from .story import Story, open_ledger
 
@@ -52,3 +58,14 @@ def test_a_system_block_comes_back_to_the_front() -> None:
     story.tell(ReinjectItems(session="story", items=("3.0", "2.0")))
     shown = [entry.text for entry in story.session.window().entries]
     assert shown == ["Be brief.", "Be careful.", "x"]
+
+
+def test_what_the_provider_drops_is_never_the_system() -> None:
+    story = Story(open_ledger())
+    story.tell(SetSystem(session="story", blocks=SYSTEM))
+    story.say("old")
+    story.say("new", message="new")
+    story.tell(StartCall(session="story", call="k"))
+    story.tell(CompleteCall(session="story", call="k", dropped_before="new"))
+    seen = [entry.text for entry in story.session.window(view="effective").entries]
+    assert seen == ["Be careful.", "Be brief.", "new"]

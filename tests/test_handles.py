@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import BadInput, ConflictError, Ledger, LedgerError, Session
-from ctxledger.ledger.content import to_json
+from ctxledger.ledger.content import to_json, tool_from
+from ctxledger.ledger.drafts import SetTools
 from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.rolling_back import apply_rollback, plan_rollback
@@ -152,3 +153,34 @@ def test_a_plan_that_went_stale_leaves_the_handle_as_it_was() -> None:
             apply_rollback(session, plan)
         say(session, "three")
         assert said(session) == ["one", "two", "three"]
+
+
+def test_what_failed_is_forgotten_even_if_somebody_else_takes_its_version(tmp_path: Path) -> None:
+    tools = [{"name": "read", "input_schema": {"type": "object"}}]
+    with Ledger.open(tmp_path / "l.db") as one, Ledger.open(tmp_path / "l.db") as two:
+        first = one.session("work")
+        say(first, "one")
+
+        def set_tools_and_fail() -> None:
+            with first.writing():
+                draft = SetTools(session="work", tools=tuple(map(tool_from, tools)))
+                one.writer.write(draft, is_local=True)
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            set_tools_and_fail()
+        say(two.session("work"), "two")
+        assert first.refresh() == 3
+        first.set_tools(tools)
+        assert [e.role for e in first.window().entries] == ["tools", "user", "user"]
+
+
+def test_steps_back_count_window_changes_and_not_calls() -> None:
+    with open_ledger() as ledger:
+        session = ledger.session("work", model="m")
+        say(session, "one")
+        say(session, "two")
+        with pytest.raises(ZeroDivisionError), session.call():
+            raise ZeroDivisionError
+        assert session.version == 5
+        assert [session.resolve(f"head{step}") for step in ("", "^", "~2", "^^")] == [5, 2, 1, 1]

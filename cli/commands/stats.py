@@ -34,7 +34,11 @@ ctxledger stats refactor-auth      # one session: calls, tokens, compactions
 ctxledger stats session.jsonl      # a file
 ctxledger stats @ --json
 """
-PAIRS = (Column("", width_min=24), Column("", is_number=True, width_min=12), Column(""))
+PAIRS = (
+    Column("", width_min=24),
+    Column("", is_number=True, width_min=12),
+    Column("", is_flexible=True),
+)
 
 
 @command(EXAMPLES)
@@ -103,6 +107,7 @@ def _show_session(out: Output, numbers: SessionNumbers) -> None:
         ("  output", number(used.output), output_note(numbers.spent)),
         ("cost", dollars(numbers.spent), cost_note(numbers.spent)),
         ("largest context", number(numbers.context_tokens_max), largest_note(numbers)),
+        ("  limit", number(numbers.limit) or "unknown", numbers.limit_source * bool(numbers.limit)),
         ("compactions in force", number(numbers.compactions), ""),
         ("  undone", number(numbers.compactions_undone), ""),
         ("evictions", number(numbers.evictions), ""),

@@ -129,9 +129,9 @@ def request_at(
 ) -> tuple[dict[str, Any], tuple[Repair, ...]]:
     """(request body, repairs): as it was sent when `version` is a recorded call to `provider`."""
     event = session.store.read_one(session.id, version).event if version else None
-    if isinstance(event, ModelCalled) and event.digest:
-        if provider_of_call(session, event) == provider:
-            return session.render_call(version), ()
+    called = event if isinstance(event, ModelCalled) and event.digest else None
+    if called is not None and provider_of_call(session, called) == provider:
+        return session.render_call(version), ()
     rendering = session.render(version, provider=provider)
     return rendering.body, rendering.repairs
 

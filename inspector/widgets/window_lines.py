@@ -147,14 +147,16 @@ def heading(view: WindowView, handle: str, width: int) -> list[Line]:
 
 
 def _numbers(view: WindowView) -> Line:
-    parts = [Span(f"{number(view.tokens)} t", "title")]
-    parts.append(Span(f" counted by {view.tokens_method} · {count_of(len(view.entries), 'item')}"))
+    size = view.context.tokens if view.context is not None else view.tokens
+    about = "" if view.context is None or view.context.method == "provider" else "about "
+    parts = [Span(f"{about}{number(size)} t", "title")]
     if view.limit:
-        size = view.context.tokens if view.context is not None else view.tokens
         share = size / view.limit
         style: Style = "bad" if share > 1 else ""
-        about = f" · to the model about {number(size)} t" if view.context is not None else " ·"
-        parts.append(Span(f"{about} of {number(view.limit)} ({share:.0%})", style))
+        parts.append(Span(f" of {number(view.limit)} ({share:.0%})", style))
+    counted = "" if view.context is None else f" · {number(view.tokens)} t"
+    parts.append(Span(f"{counted} counted by {view.tokens_method}"))
+    parts.append(Span(f" · {count_of(len(view.entries), 'item')}"))
     if not view.limit:
         parts.append(Span(" · limit unknown", "muted"))
     return tuple(parts)

@@ -10,6 +10,7 @@ Knows nothing about files, storage or versions.
     openai_chain        what `previous_response_id` and item references stand for
     anthropic_join      request -> its session        (the same for all traffic, as is traffic.py)
     anthropic_align     request -> what changed in the session's window
+    openai_calls        a call between its request and its answer
     openai_naming       ids that pair calls and results
     openai_answers      answers -> messages, usage, outcome
 
@@ -22,13 +23,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
-from ..content import digest_of, label, to_json
+from ..content import digest_of, label
 from ..drafts import (
     AnyDraft,
     AppendMessage,
-    CompleteCall,
     ImportCompaction,
     NewBlocks,
     QuarantineRecord,
@@ -36,13 +35,12 @@ from ..drafts import (
 )
 from ..render.openai_chat import piece_of_message
 from ..render.openai_recorded import (
-    SplitCall,
     message_of,
     origin_in_openai,
     split_openai,
 )
 from ..render.recorded import SplitMessage
-from .anthropic_align import Change, Held
+from .anthropic_align import Change
 from .anthropic_drafts import change_drafts, set_up
 from .anthropic_exchange import Exchange
 from .anthropic_join import Member
@@ -52,11 +50,10 @@ from .openai_answers import (
     Said,
     is_compaction,
     model_of,
-    outcome_of,
     said_in,
-    stop_reason_of,
     usage_of,
 )
+from .openai_calls import Asked, OpenCall, completion, kept_messages, marks_of
 from .openai_chain import Chains, Link, conversation_of, previous_of
 from .openai_naming import Naming, unnamed
 from .openai_reading import read
@@ -66,26 +63,6 @@ Json = dict[str, Any]
 COMPACT_METHOD = "responses/compact"
 PAIRED_MESSAGES_MAX = 32
 """How far back a result that stands alone looks for its call."""
-
-
-class _Call(Struct):
-    """A call that waits for its answer."""
-
-    member: Member
-    call: str
-    body: Json
-    link: Link
-    """What it sent and stood on."""
-    dropped_before: str = ""
-
-
-class _Asked(Struct, frozen=True):
-    """A request taken apart, before it is joined."""
-
-    body: Json
-    split: SplitCall
-    digest: bytes
-    references: dict[str, str]
 
 
 class OpenAIFold:
@@ -101,7 +78,7 @@ class OpenAIFold:
         """(session, message) of compactions that came in the middle of an answer."""
         self._lone_messages: list[SplitMessage] = []
         """The last messages that came without a request."""
-        self._open: _Call | None = None
+        self._open: OpenCall | None = None
 
     def key(self, record: Record) -> str:  # noqa: ARG002 - the protocol asks with a record
         """Traffic has no id that a retry does not share: always ""."""
@@ -143,17 +120,17 @@ class OpenAIFold:
         call = self._open
         if call is None or (answer is None and not exchange.status):
             return drafts
-        drafts.append(_completion(exchange, call))
+        drafts.append(completion(exchange, call))
         self._open = None
         if answer is not None and spoken:
             drafts += self._answer(exchange, call, answer, said, spoken)
         return drafts
 
-    def _asked(self, body: Json) -> _Asked:
+    def _asked(self, body: Json) -> Asked:
         resolved, references = self._chains.resolved(body)
-        return _Asked(body, split_openai(resolved, origin_in_openai), digest_of(body), references)
+        return Asked(body, split_openai(resolved, origin_in_openai), digest_of(body), references)
 
-    def _request(self, exchange: Exchange, asked: _Asked) -> Iterator[AnyDraft]:
+    def _request(self, exchange: Exchange, asked: Asked) -> Iterator[AnyDraft]:
         traffic = self._traffic
         traffic.number += 1
         number, at_ms, body = traffic.number, exchange.sent_ms, asked.body
@@ -183,12 +160,12 @@ class OpenAIFold:
             model=model_of(body),
             digest=asked.digest,
             params=parts.params,
-            marks=_marks(asked, member, naming, len(before)),
+            marks=marks_of(asked, member, naming, len(before)),
             is_retry=is_retry,
         )
         self._chains.note_items(body.get("input"))
         link = Link(chained[1] if chained is not None else None, fresh)
-        self._open = _Call(member, call, body, link, self._dropped_before(member, len(before)))
+        self._open = OpenCall(member, call, body, link, self._dropped_before(member, len(before)))
 
     def _dropped_before(self, member: Member, chained: int) -> str:
         """Where the provider itself cut a chain: at the newest compaction that it made in it."""
@@ -209,12 +186,12 @@ class OpenAIFold:
             yield traffic.opening(member, model, exchange.answered_ms, is_exact=False)
         call = traffic.call_id(exchange.request_id)
         yield StartCall(session=member.name, at_ms=exchange.sent_ms, call=call, model=model)
-        self._open = _Call(member, call, {}, Link(None, ()))
+        self._open = OpenCall(member, call, {}, Link(None, ()))
 
     def _answer(
         self,
         exchange: Exchange,
-        call: _Call,
+        call: OpenCall,
         answer: Streamed,
         said: Sequence[Said],
         spoken: Sequence[SplitMessage],
@@ -262,7 +239,7 @@ class OpenAIFold:
         number = self._traffic.number
         naming = self._naming.setdefault(member.name, Naming())
         self._traffic.directory.note_answer(member, spoken[-1], answer.is_complete)
-        kept = _kept(member.window.messages, spoken[:-1])
+        kept = kept_messages(member.window.messages, spoken[:-1])
         if kept is None or [block.type for block in spoken[-1].blocks] != ["compaction"]:
             change = member.window.move_to(
                 spoken, lambda index: said[index].name or f"a{number}.{index}"
@@ -307,51 +284,3 @@ class OpenAIFold:
         change = naming.settle(held, self._lone_messages, Change(appended=(new,)))
         blocks = change.appended[0].blocks
         yield AppendMessage(session=member.name, role=message.role, blocks=blocks, message=name)
-
-
-def _kept(held: Sequence[Held], said: Sequence[SplitMessage]) -> list[Held] | None:
-    """The messages of the window that are said again, in order; None when one is new."""
-    found: list[Held] = []
-    rest = iter(held)
-    for message in said:
-        same = next((one for one in rest if one.shown == (message.role, message.digests)), None)
-        if same is None:
-            return None
-        found.append(same)
-    return found
-
-
-def _marks(asked: _Asked, member: Member, naming: Naming, chained: int) -> str:
-    split = asked.split
-    if not split.is_exact:
-        return to_json({"api": split.shape["api"], "request": asked.body})
-    shape = dict(split.shape)
-    if chained:
-        shape["from"] = chained
-    if asked.references:
-        shape["refs"] = asked.references
-    held = member.window.messages[chained:]
-    wires = [
-        [place, wire]
-        for place, (one, wire) in enumerate(zip(held, split.wires, strict=True))
-        if naming.wire(one) != wire
-    ]
-    if wires:
-        shape["wires"] = wires
-    return to_json(shape)
-
-
-def _completion(exchange: Exchange, call: _Call) -> CompleteCall:
-    answer = exchange.answer
-    started, ended = exchange.sent_ms, exchange.answered_ms
-    return CompleteCall(
-        session=call.member.name,
-        at_ms=ended,
-        call=call.call,
-        outcome=outcome_of(answer, exchange.status),
-        stop_reason=stop_reason_of(answer),
-        usage=usage_of(answer.body) if answer is not None else None,
-        latency_ms=max(ended - started, 0) if started and ended else None,
-        error=answer.error if answer is not None else "",
-        dropped_before=call.dropped_before,
-    )

@@ -69,8 +69,7 @@ class Chains:
             name = _reference(item)
             if name in self._items:
                 references[str(place)] = name
-                item = self._items[name]
-            items.append(item)
+            items.append(self._items.get(name, item))
         return ({**body, "input": items} if references else body), references
 
 

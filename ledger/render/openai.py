@@ -159,7 +159,7 @@ def _definitions(
         name = _name_of(value)
         is_named = isinstance(name, str) and name != ""
         detail = ""
-        if value.get("type") not in allowed or (_needs_name(value) and not is_named):
+        if str(value.get("type")) not in allowed or (_needs_name(value) and not is_named):
             detail = "The API has no such tool; left out."
             repairs.append(Repair("unknown_tool", entry.item, detail))
         elif is_named and name in seen:

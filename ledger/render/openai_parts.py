@@ -38,7 +38,7 @@ def block_of_part(part: object, api: Api, role: str) -> tuple[Json, Json]:
 
     Postcondition: `part_of_block(block, extras, api, role) == part`.
     """
-    if isinstance(part, dict):
+    if isinstance(part, dict) and is_label(part.get("type")):
         block, extras = _split_part(part, api, role)
         if part_of_block(block, extras, api, role) == part:
             return block, extras

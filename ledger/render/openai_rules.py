@@ -32,7 +32,7 @@ def check_openai(body: Json, rules: OpenAIRules = RULES) -> tuple[Violation, ...
     if not isinstance(listed, list) or not listed:
         return (*found, Violation(code="no_messages"))
     if is_chat:
-        found += [*_chat_shapes(listed, rules), *_chat_pairs(listed, rules)]
+        found += [*_chat_shapes(listed, rules), *_chat_pairs(listed)]
     else:
         found += [*_item_shapes(listed, rules), *_item_pairs(listed, rules), *_reasoning(listed)]
     found += _definitions(body, is_chat, rules)
@@ -63,7 +63,7 @@ def _chat_shapes(messages: list[Any], rules: OpenAIRules) -> Iterator[Violation]
 
 def _parts(content: list[Any], index: int, allowed: frozenset[str]) -> Iterator[Violation]:
     for part in content:
-        kind = part.get("type") if isinstance(part, dict) else None
+        kind = str(part.get("type")) if isinstance(part, dict) else None
         if kind not in allowed:
             yield Violation(code="block_not_allowed", message=index, id=str(kind))
         elif "text" in part and not str(part["text"]).strip():
@@ -88,7 +88,7 @@ def _named(
         yield Violation(code="bad_tool_id", message=index, id=str(call))
 
 
-def _chat_pairs(messages: list[Any], rules: OpenAIRules) -> Iterator[Violation]:
+def _chat_pairs(messages: list[Any]) -> Iterator[Violation]:
     """Each call is answered once, by the tool messages right behind it."""
     waiting: list[Any] = []
     at = 0
@@ -194,7 +194,7 @@ def _definitions(body: Json, is_chat: bool, rules: OpenAIRules) -> Iterator[Viol
     seen: set[str] = set()
     allowed = rules.chat_tool_types if is_chat else rules.response_tool_types
     for tool in tools if isinstance(tools, list) else ():
-        kind = tool.get("type") if isinstance(tool, dict) else None
+        kind = str(tool.get("type")) if isinstance(tool, dict) else None
         if kind not in allowed:
             yield Violation(code="unknown_tool", id=str(kind))
             continue

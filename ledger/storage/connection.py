@@ -152,7 +152,7 @@ class Connection:
                 "Fill it with `ctxledger ingest FILE`.",
             )
         if self.mode == "write" and self.path != MEMORY:
-            mode = self._db.execute("PRAGMA journal_mode=WAL").fetchone()[0]
+            mode = self.execute("PRAGMA journal_mode=WAL").fetchone()[0]  # waits
             if mode != "wal":
                 raise StorageFailed(
                     f"The file system of {self.path} does not allow a write-ahead log ({mode}).",

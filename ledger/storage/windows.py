@@ -107,8 +107,18 @@ class Windows:
         return 0, ()
 
     def keep(self, session: int, window: Window) -> None:
-        """Keep a window's structure, inside a transaction."""
-        packed = pack(json.dumps(texts_of(window.entries), separators=(",", ":")).encode())
+        """Keep a window's structure, inside a transaction.
+
+        Raises:
+            CorruptLedger: it has entries that are no items, from a damaged event.
+        """
+        try:
+            texts = texts_of(window.entries)
+        except ValueError as error:
+            raise CorruptLedger(
+                f"The window at {window.version} holds what is no item.", "Run `ctxledger verify`."
+            ) from error
+        packed = pack(json.dumps(texts, separators=(",", ":")).encode())
         data = content_digest(packed)[:SNAPSHOT_DIGEST_BYTES] + packed
         self._db.execute(
             "INSERT OR REPLACE INTO snapshots(session, version, projector, data)"

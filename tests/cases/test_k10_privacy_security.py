@@ -1,9 +1,11 @@
-"""Hostile names, paths and contents in what was recorded. Redaction and HTML come later."""
+"""Hostile names, paths and contents in what was recorded."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ import pytest
 from ctxledger.ledger import BadInput
 from ctxledger.ledger.content import is_label
 from ctxledger.ledger.exporting.native import native_lines
+from ctxledger.ledger.exporting.page_html import html
+from ctxledger.ledger.exporting.page_markdown import markdown
+from ctxledger.ledger.exporting.report import report
+from ctxledger.ledger.exporting.report_page import report_page
 from ctxledger.ledger.integrity.verify import verify
 
 from .conftest import Told, texts
@@ -102,7 +108,7 @@ def test_k10_05_an_export_never_writes_where_a_recording_says(told: Told, tmp_pa
 
 
 def test_k10_07_text_in_exports_is_data(case: Case, told: Told) -> None:
-    """JSON strings only; escaping in HTML and fences in Markdown come with those exports."""
+    """JSON strings only; Markdown and HTML are below."""
     values = case("k10-07")["input"]["values"]
     session = told.tell(*({"role": "user", "content": value} for value in values))
     assert texts(session) == values
@@ -114,3 +120,23 @@ def test_k10_07_text_in_exports_is_data(case: Case, told: Told) -> None:
     lines = [line for _, lines in native_lines(session) for line in lines]
     assert texts(again.tell(*lines)) == values
     again.ledger.close()
+
+
+def test_k10_07_a_report_is_safe_to_open(case: Case, told: Told) -> None:
+    """HTML escapes everything and has no scripts; fences are longer than any fence inside."""
+    values = case("k10-07")["input"]["values"]
+    lines = [{"id": f"u{n}", "role": "user", "content": v} for n, v in enumerate(values)]
+    sources = [f"u{n}/0" for n in range(len(values))]
+    brief = "\n".join(values)
+    session = told.tell(*lines, {"type": "compact", "sources": sources, "brief": brief})
+    blocks = report_page(report(session))
+    page = html(blocks)
+    for value in values:
+        assert escape(" ".join(value.split())) in page
+    assert set(re.findall(r"<(script|img|a|iframe|svg|form|link|object)\b", page)) == set()
+    assert not re.search(r"\bon\w+=\"|href=|src=\"", page)
+    text = markdown(blocks)
+    assert f"\n````\n{brief}\n````\n" in text
+    assert "```` ``` # not a heading ``` ````" in text
+    for value in ("<script>x</script>", "</pre><img src=x>", "[a](javascript:x)", "=1+1"):
+        assert f"`{value}`" in text

@@ -150,3 +150,17 @@ def test_a_fork_by_the_agent_goes_on_from_what_the_agent_saw(told: Told, shared:
     assert texts(told.ledger.find("F")) == (["a", "b", "d"] if shared else ["S", "b", "d"])
     assert texts(told.ledger.find("S")) == ["a", "b"], "the repaired parent stays"
     assert verify(told.ledger.store).ok
+
+
+def test_an_agent_that_went_on_is_not_sent_back_again_by_a_new_process(told: Told) -> None:
+    told.take("S.jsonl", *START)
+    told.ledger.find("S").rollback()
+    told.take("S.jsonl", *START, *MORE)
+    last: Line = {"id": "e", "role": "user", "content": "e"}
+    session = told.reopen().find("S")
+    before = restored(session)
+    told.take("S.jsonl", *START, *MORE, last)
+    session = told.ledger.find("S")
+    assert texts(session) == ["S", "b", "d", "e"]
+    assert restored(session) == before
+    assert len(before) == 1

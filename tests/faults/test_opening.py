@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -249,3 +250,26 @@ def test_a_forked_child_may_not_use_the_parents_ledger(tmp_path: Path) -> None:
     assert say(session, "the parent goes on") == session.version
     assert verify(ledger.store).ok
     ledger.close()
+
+
+def test_a_reader_that_looks_while_it_is_being_made_finds_nothing_yet_or_a_ledger(
+    tmp_path: Path,
+) -> None:
+    for number in range(15):
+        path = tmp_path / f"{number}.db"
+
+        def make(path: Path = path) -> int:
+            with Ledger.open(path) as ledger:
+                return say(ledger.session("s"), "hello")
+
+        with child(lambda _send, make=make: make()) as made:
+            events = 0
+            deadline = time.monotonic() + 20
+            while not events and time.monotonic() < deadline:
+                try:
+                    with open_ledger(path, "read") as ledger:
+                        events = len(list(ledger.db.rows("SELECT 1 FROM events")))
+                except BadInput:  # no file yet, or an empty one; anything else is a defect
+                    continue
+            assert events in (1, 2)
+            assert made.result() == 2

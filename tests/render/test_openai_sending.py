@@ -17,12 +17,12 @@ from ctxledger.ledger.render.openai_parts import Api
 from ctxledger.ledger.render.openai_recorded import split_openai
 from ctxledger.ledger.render.openai_rules import check_openai
 from ctxledger.ledger.render.openai_units import NO_RESULT
+from ctxledger.ledger.render.recorded import split_request
 
 from . import openai_bodies as made
 from .test_openai_recorded import window_of
 from .test_recorded import bodies as anthropic_bodies
 from .test_recorded import window_of as anthropic_window_of
-from ctxledger.ledger.render.recorded import split_request
 
 Json = dict[str, Any]
 APIS: tuple[Api, ...] = ("chat", "responses")

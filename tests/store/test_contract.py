@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ctxledger.ledger import (
@@ -109,24 +108,6 @@ def test_a_failed_transaction_leaves_nothing(store: Store) -> None:
     assert store.session_id("t") is None
     assert store.db.row("SELECT count(*) FROM bodies") == (0,)
     assert add(store, session, 1) == 2
-
-
-def test_a_session_that_was_never_opened_leaves_no_lineage(store: Store) -> None:
-    parent = opened(store)
-    add(store, parent, 2)
-    plain = SessionOpened(name="t", format="api", coverage="exact")
-
-    def open_and_fail() -> None:
-        with store.transaction():
-            assert len(store.lineage(store.open_session(plain, "api"))) == 1
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        open_and_fail()
-    fork = msgspec.structs.replace(plain, relation="fork", parent=parent, parent_version=2)
-    with store.transaction():
-        session = store.open_session(fork, "api")
-    assert [part.session for part in store.lineage(session)] == [parent, session]
 
 
 def test_reading_by_range_type_and_direction(store: Store) -> None:

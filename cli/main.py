@@ -36,6 +36,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -63,6 +64,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("keep", "Prove that nothing was changed or cut off."),
     "head": ("keep", "Print the head to save for `verify --since`."),
     "rebuild": ("keep", "Make indexes and snapshots anew from the events."),
+    "completion": ("keep", "Print the script that teaches your shell to complete."),
 }
 TASKS = {"look": "Look", "undo": "Undo", "take": "Take in and out", "keep": "Keep"}
 
@@ -97,10 +99,19 @@ class Program(click.Group):
         """All names, in the order of the help."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import the command that is called."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command that is called; while a shell asks for completion, a stand-in."""
         if cmd_name not in COMMANDS:
             return None
+        if ctx.resilient_parsing:
+            from .completing import CompletedCommand
+
+            return CompletedCommand(cmd_name, partial(self.load_command, cmd_name))
+        return self.load_command(cmd_name)
+
+    @staticmethod
+    def load_command(cmd_name: str) -> click.Command:
+        """Import a command of the table."""
         module = import_module(f".commands.{cmd_name}", __package__)
         found = getattr(module, cmd_name, None) or getattr(module, f"{cmd_name}_")
         assert isinstance(found, click.Command), f"BUG: commands/{cmd_name}.py has no command"
@@ -110,7 +121,8 @@ class Program(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Name the nearest commands when there is none of that name."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        is_unknown = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
+        if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, 3)
@@ -125,6 +137,16 @@ class Program(click.Group):
                 formatter.write_dl([(n, text) for n, (t, text) in COMMANDS.items() if t == task])
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), words) for code, words in EXIT_CODES])
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem[str]]:
+        """Names from the table, which imports none of them; and the global options."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(n, help=t) for n, (_, t) in COMMANDS.items()
+                 if n.startswith(incomplete)]  # fmt: skip
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command; click would end with 1 when the reader of stdout leaves early."""

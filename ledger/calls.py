@@ -80,7 +80,7 @@ class Call:
         session = self._session
         blocks = blocks_given(content, _answered)
         at_ms = session.ledger.now_ms()
-        with session.writing():
+        with session.writing(at_head=True):  # an answer is never lost to another writer
             write = session.ledger.writer.write
             write(
                 AppendMessage(
@@ -122,7 +122,7 @@ class Call:
             error=repr(error) if error is not None else "",
             at_ms=session.ledger.now_ms(),
         )
-        with session.writing():
+        with session.writing(at_head=True):
             session.ledger.writer.write(draft, is_local=True)
 
 

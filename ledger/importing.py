@@ -6,6 +6,7 @@ Knows nothing about terminals.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -252,9 +253,16 @@ def _storable(name: str) -> str:
     return name.encode("utf-8", "replace").decode()
 
 
+_NO_LABEL = re.compile(r"[^A-Za-z0-9_.@+=~-]+")
+"""What a session named by its file has a dash for: `my log (1)` is `my-log-1`."""
+
+
 def _options(session: str, stem: str) -> SourceOptions:
     session, stem = _storable(session), _storable(stem)
-    return SourceOptions(default_session=session or stem or "session", given_session=session)
+    slug = _NO_LABEL.sub("-", stem).strip("-")
+    return SourceOptions(
+        default_session=session or slug or stem or "session", given_session=session
+    )
 
 
 def open_pipe(

@@ -15,7 +15,7 @@ from .content import Block, Origin, block_from, is_result, tool_from
 from .deltas import WindowDiff, diff
 from .drafts import AnyDraft, AppendMessage, SetSystem, SetTools
 from .errors import BadInput, ConflictError, CorruptLedger
-from .events import OPERATOR, AnyEvent, SessionOpened
+from .events import SessionOpened
 from .references import resolve_version
 from .render.anthropic import Rendering
 from .render.base import Placed
@@ -116,31 +116,27 @@ class Session:
         return self.version
 
     @contextmanager
-    def writing(self, planned_at: int | None = None) -> Iterator[None]:
+    def writing(self, planned_at: int | None = None, *, at_head: bool = False) -> Iterator[None]:
         """A transaction of this handle: checks what it has seen, moves on when it is done.
 
         Args:
             planned_at: the version that what is written was planned for: it fits no other, so
                 `concurrent` handles are held to it too.
+            at_head: append behind whatever others wrote.
 
         Raises:
             ConflictError: somebody else wrote since this handle last looked.
         """
         try:
             with self.store.transaction():
-                self._check_version(planned_at)
+                if not at_head:
+                    self._check_version(planned_at)
                 yield
                 head = self.store.head_version(self.id)
         except BaseException:
             self.ledger.writer.forget()
             raise
         self.version = head
-
-    def commit_events(self, events: Sequence[AnyEvent], actor: str = OPERATOR) -> int:
-        """Append events that are already decided. Raises ConflictError on a stale handle."""
-        with self.writing():
-            self.ledger.writer.append(self.id, list(events), actor)
-        return self.version
 
     def _check_version(self, planned_at: int | None) -> None:
         head = self.store.head_version(self.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,3 +68,15 @@ def test_an_answer_without_content_is_refused() -> None:
         session.append({"role": "user", "content": "hi"})
         with pytest.raises(BadInput), session.call() as call:
             call.complete({"error": "overloaded"})
+
+
+def test_an_answer_is_recorded_although_another_writer_was_faster(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    with Ledger.open(path) as ledger, Ledger.open(path) as other:
+        session = ledger.session("run", model="m")
+        session.append({"role": "user", "content": "hi"})
+        with session.call() as call:
+            other.find("run").append({"role": "user", "content": "by the way"})
+            call.complete(ANSWER)
+        assert [entry.type for entry in session.window().entries] == ["text", "text", "tool_use"]
+        session.append({"role": "user", "content": "thanks"})

@@ -177,7 +177,7 @@ def _call_block(entry: Json) -> tuple[Json, Json]:
         value: Any = {"input": fields.pop("input", "")}
     else:
         value, extras = input_of_arguments(fields.pop("arguments", ""))
-        if "arguments" not in (called or {}):
+        if isinstance(called, dict) and "arguments" not in called:
             extras["json"] = "absent"
     block: Json = {"type": "tool_use"}
     if "id" in entry:

@@ -44,7 +44,7 @@ def check_openai(body: Json, rules: OpenAIRules = RULES) -> tuple[Violation, ...
 
 def _chat_shapes(messages: list[Any], rules: OpenAIRules) -> Iterator[Violation]:
     for index, message in enumerate(messages):
-        role = message.get("role") if isinstance(message, dict) else None
+        role = str(message.get("role")) if isinstance(message, dict) else None
         if role not in rules.roles:
             yield Violation(code="bad_role", message=index, id=str(role))
             continue
@@ -114,7 +114,7 @@ def _chat_pairs(messages: list[Any]) -> Iterator[Violation]:
 
 def _item_shapes(items: list[Any], rules: OpenAIRules) -> Iterator[Violation]:
     for index, item in enumerate(items):
-        kind = item.get("type", "message") if isinstance(item, dict) else None
+        kind = str(item.get("type", "message")) if isinstance(item, dict) else None
         if kind == "message":
             yield from _item_message(item, index, rules)
         elif kind in _CALLS:
@@ -140,7 +140,7 @@ def _item_shapes(items: list[Any], rules: OpenAIRules) -> Iterator[Violation]:
 
 
 def _item_message(item: Json, index: int, rules: OpenAIRules) -> Iterator[Violation]:
-    role, content = item.get("role"), item.get("content")
+    role, content = str(item.get("role")), item.get("content")
     if role not in rules.roles - {"tool"}:
         yield Violation(code="bad_role", message=index, id=str(role))
     elif isinstance(content, list) and content:
@@ -155,7 +155,7 @@ def _item_pairs(items: list[Any], rules: OpenAIRules) -> Iterator[Violation]:
     waiting: dict[str, tuple[int, str]] = {}
     for index, item in enumerate(items):
         fields = item if isinstance(item, dict) else {}
-        kind, name = fields.get("type"), str(fields.get("call_id"))
+        kind, name = str(fields.get("type")), str(fields.get("call_id"))
         is_own = kind in rules.own_items and f"{kind}_output" in rules.own_items
         if kind in _CALLS or is_own:
             if name in waiting:

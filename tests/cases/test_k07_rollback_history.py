@@ -200,7 +200,8 @@ def test_k07_10_pins_are_events(case: Case, told: Told) -> None:
     assert isinstance(noted, StateNoted)
     assert (noted.source, noted.source_text, noted.is_pinned) == ((item,), None, True)
     assert pinned == ItemPinned(items=(item,))
-    session.commit_events([ItemUnpinned(items=(item,))])
+    with session.writing():
+        session.ledger.writer.append(session.id, [ItemUnpinned(items=(item,))], "operator")
     assert [s.event for s in session.events(types=kinds)][-1] == ItemUnpinned(items=(item,))
     assert session.structure().entries == before
 

@@ -62,15 +62,28 @@ def test_known_formats_are_told_by_their_contents(head: bytes, format_name: str)
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        {"model": "m", "messages": [{"role": "system", "content": "x"}]},
+        {"model": "m", "max_tokens": 1, "messages": [{"role": "tool", "content": "x"}]},
+        {"id": "chatcmpl-1", "choices": []},
+        {"model": "m", "input": "x"},
+        {"role": "tool", "tool_call_id": "c", "content": "x"},
+        {"request": {"url": "https://x/v1/chat/completions"}, "response": {}},
+        {"model": "gpt-4o", "max_tokens": 1, "messages": [{"role": "user", "content": "x"}]},
+        {"request": {"model": "m", "max_tokens": 1, "messages": []}, "response": {"choices": []}},
+        {"id": "resp_1", "object": "response.compaction", "output": []},
+        {"custom_id": "1", "method": "POST", "url": "/v1/chat/completions", "body": {}},
+    ],
+)
+def test_openai_traffic_is_known_by_its_fields(value: Any) -> None:
+    assert detect(json.dumps(value).encode(), "x") == "openai"
+
+
+@pytest.mark.parametrize(
     ("value", "format_name"),
     [
         ({"timestamp": "t", "type": "session_meta", "payload": {}}, "codex"),
-        ({"model": "m", "messages": [{"role": "system", "content": "x"}]}, "openai"),
-        ({"model": "m", "max_tokens": 1, "messages": [{"role": "tool", "content": "x"}]}, "openai"),
-        ({"id": "chatcmpl-1", "choices": []}, "openai"),
-        ({"model": "m", "input": "x"}, "openai"),
-        ({"role": "tool", "tool_call_id": "c", "content": "x"}, "openai"),
-        ({"request": {"url": "https://x/v1/chat/completions"}, "response": {}}, "openai"),
         ({"sessionId": "s", "projectHash": "p", "messages": []}, "gemini-cli"),
         ({"version": 1, "sessionId": "s", "agent": "lead", "messages": [HELLO]}, "cline"),
         ({"resourceSpans": []}, "otel-genai"),

@@ -111,7 +111,7 @@ items = st.one_of(
     st.fixed_dictionaries(
         {"type": st.just("reasoning"), "summary": summaries},
         optional={"id": words, "encrypted_content": words | st.none(),
-                  "content": st.none() | st.lists(part_of("reasoning_text", text=words), max_size=2)},
+                  "content": st.none() | st.lists(part_of("reasoning_text", text=words))},
     ),
     st.fixed_dictionaries({"type": st.just("compaction"), "encrypted_content": words},
                           optional={"id": words}),

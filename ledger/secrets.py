@@ -1,0 +1,198 @@
+"""Finds credentials in text: twelve kinds, each told by its own form.
+
+Only forms that say what they are count, never randomness: hashes, uuids, signatures and encrypted
+contents are left alone. Pure. Knows nothing about JSON, storage and what becomes of a find.
+
+The forms are those that the providers document, or that GitHub's table of supported secret
+scanning patterns names, as of `TABLE_DATE`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+TABLE_DATE = "2026-11-30"
+"""When the table below was last compared with what providers issue."""
+PEM_CHARS_MAX = 20_000
+
+
+class Secret(Struct, frozen=True):
+    """One credential in a text."""
+
+    start: int
+    end: int
+    kind: str
+
+
+class _Form(Struct, frozen=True):
+    """One way in which a kind of credential is written; group 1, where there is one, is it."""
+
+    kind: str
+    hints: tuple[str, ...]
+    """One of them is in every text that `pattern` matches (lower case where `is_any_case`)."""
+    pattern: re.Pattern[str]
+    is_any_case: bool = False
+
+
+_BEFORE, _AFTER = r"(?<![A-Za-z0-9_])", r"(?![A-Za-z0-9])"
+_KEY = r"-----{} (?:[A-Z0-9]+ ){{0,3}}PRIVATE KEY(?: BLOCK)?-----"
+_KEY_TEXT = r"(?:[A-Za-z0-9+/=\s→|>]|\\+[nrt]|[A-Z][A-Za-z-]{2,20}: [\x20-\x7e]{1,80}$)"
+"""Also with the line numbers that reading tools put before each line."""
+
+
+def _form(kind: str, hints: str, pattern: str, *, is_any_case: bool = False) -> _Form:
+    flags = re.IGNORECASE if is_any_case else re.NOFLAG
+    return _Form(kind, tuple(hints.split()), re.compile(pattern, flags | re.MULTILINE), is_any_case)
+
+
+FORMS: tuple[_Form, ...] = (
+    _form("anthropic", "sk-ant-", rf"{_BEFORE}sk-ant-[a-z]{{2,12}}\d{{2}}-[A-Za-z0-9_-]{{20,}}"),
+    _form(
+        "openai",
+        "sk-",
+        rf"{_BEFORE}sk-(?:(?:proj|svcacct|admin|service|None)-[A-Za-z0-9_-]{{32,}}"
+        rf"|[A-Za-z0-9]{{20}}T3BlbkFJ[A-Za-z0-9]{{20}}{_AFTER}|[A-Za-z0-9]{{48}}{_AFTER})",
+    ),
+    _form(
+        "github",
+        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
+        rf"{_BEFORE}(?:gh[pousr]_[A-Za-z0-9]{{36,255}}"
+        rf"|github_pat_[A-Za-z0-9]{{22}}_[A-Za-z0-9]{{59}}){_AFTER}",
+    ),
+    _form("aws", "AKIA ASIA ABIA ACCA", rf"{_BEFORE}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_AFTER}"),
+    _form(
+        "aws",
+        "secret_access_key secretaccesskey",
+        r"(?:secret_access_key|secretaccesskey)[\\\"']*\s*[=:]\s*[\\\"']*"
+        r"([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        is_any_case=True,
+    ),
+    _form(
+        "google",
+        "AIza GOCSPX- ya29.",
+        rf"{_BEFORE}(?:AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])|GOCSPX-[A-Za-z0-9_-]{{28}}"
+        r"|ya29\.[A-Za-z0-9_-]{20,})",
+    ),
+    _form(
+        "slack",
+        "xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe. xapp-",
+        rf"{_BEFORE}(?:xox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9-]{{10,}}"
+        r"|xapp-\d-[A-Z0-9]{8,}-\d{8,}-[a-f0-9]{32,})",
+    ),
+    _form(
+        "slack",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/(?:services|workflows)/T[A-Z0-9]{7,}/[AB][A-Z0-9]{7,}"
+        r"/(?:\d+/)?([A-Za-z0-9]{20,})",
+    ),
+    _form(
+        "stripe",
+        "sk_live_ sk_test_ rk_live_ rk_test_ whsec_",
+        rf"{_BEFORE}(?:[sr]k_(?:live|test)_[A-Za-z0-9]{{16,}}|whsec_[A-Za-z0-9+/=]{{32,}}){_AFTER}",
+    ),
+    _form(
+        "huggingface",
+        "hf_ api_org_",
+        rf"{_BEFORE}(?:hf_|api_org_)[A-Za-z0-9]{{34,40}}{_AFTER}",
+    ),
+    _form(
+        "pem",
+        "PRIVATE",
+        _KEY.format("BEGIN")
+        + rf"(?:{_KEY_TEXT}{{1,{PEM_CHARS_MAX}}}?{_KEY.format('END')}|{_KEY_TEXT}{{64,}})",
+    ),
+    _form(
+        "jwt",
+        "eyJ",
+        rf"{_BEFORE}eyJ[A-Za-z0-9_-]{{10,}}\.eyJ[A-Za-z0-9_-]{{10,}}\.[A-Za-z0-9_-]{{16,}}",
+    ),
+    _form(
+        "bearer",
+        "authorization",
+        r"authorization[\\\"']*\s*[:=]\s*[\\\"']*(?:bearer|basic|token)\s+"
+        r"([A-Za-z0-9._~+/=-]{16,})",
+        is_any_case=True,
+    ),
+    _form("bearer", "bearer", r"\bbearer\s+([A-Za-z0-9._~+/=-]{24,})", is_any_case=True),
+    _form(
+        "url",
+        "://",
+        r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s:/?#@\"'\\<>`|,;()\[\]{}$]{0,64}"
+        r":([^\s:/?#@\"'\\<>`|,;()\[\]{}$]{3,128})@[A-Za-z0-9\[]",
+    ),
+)
+KINDS = tuple(dict.fromkeys(form.kind for form in FORMS))
+CONTEXTUAL_KINDS = frozenset({"aws", "slack", "bearer", "url"})
+"""Kinds that may be told only by what stands around them: found elsewhere by their value."""
+
+_PLACEHOLDER = re.compile(
+    r"(?:your|my|the|some|insert|replace|example|sample|dummy|fake|changeme|token|access|api"
+    r"|secret|passw(?:or)?d|pass|pwd|pw|user(?:name)?|redacted)(?:[_.-]?[A-Za-z]+)*[_.-]?"
+    r"|(.)\1+|[A-Z]+(?:_[A-Z]+)+|[x*.•…-]+",
+    re.IGNORECASE,
+)
+_DEFAULT_PASSWORDS = frozenset({"postgres", "root", "admin", "guest", "test", "mysql", "redis"})
+"""In the examples of every manual: nothing to hide."""
+
+
+def _is_real(kind: str, value: str) -> bool:
+    """False for what stands in manuals where a credential would be."""
+    if value.startswith("[redacted"):
+        return False
+    if kind == "url":
+        return value.lower() not in _DEFAULT_PASSWORDS and not _is_stand_in(value)
+    if kind == "bearer":
+        return not _is_stand_in(value) and (
+            any(char.isdigit() for char in value) or value.count(".") == 2
+        )
+    return True
+
+
+def _is_stand_in(value: str) -> bool:
+    if value in ("examplepw", "example.example.example"):
+        return False
+    return re.fullmatch(_PLACEHOLDER, value) is not None
+
+
+def find_secrets(text: str) -> list[Secret]:
+    """Credentials in a text, in order; none overlaps another."""
+    found = sorted(_found(text), key=lambda one: (one.start, -one.end))
+    kept: list[Secret] = []
+    for one in found:
+        if not kept or one.start >= kept[-1].end:
+            kept.append(one)
+    return kept
+
+
+def _found(text: str) -> Iterator[Secret]:
+    lower = ""
+    for form in FORMS:
+        searched = text
+        if form.is_any_case:
+            lower = lower or text.lower()
+            searched = lower
+        if not any(hint in searched for hint in form.hints):
+            continue
+        for match in form.pattern.finditer(text):
+            group = 1 if form.pattern.groups else 0
+            if _is_real(form.kind, match[group]):
+                yield Secret(match.start(group), match.end(group), form.kind)
+
+
+def may_hold_secrets(text: str) -> bool:
+    """False when `find_secrets` finds nothing, quickly; sees through no escapes."""
+    lower = text.lower()
+    return any(
+        any(hint in (lower if form.is_any_case else text) for hint in form.hints) for form in FORMS
+    )
+
+
+def count_kinds(secrets: Sequence[Secret]) -> dict[str, int]:
+    """How many of each kind."""
+    counts: dict[str, int] = {}
+    for secret in secrets:
+        counts[secret.kind] = counts.get(secret.kind, 0) + 1
+    return counts

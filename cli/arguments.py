@@ -54,7 +54,7 @@ def split_session(
     is_rest = looks_like_item(first) if are_items else looks_like_reference(first)
     if len(arguments) > rest_max or not is_rest or context.is_file(first):
         return first, tuple(rest)
-    if context.ledger("auto").store.session_id(first) is not None:
+    if context.has_session(first):
         return first, tuple(rest)
     return "", tuple(arguments)
 

@@ -73,8 +73,9 @@ def stories_of(
     stories = []
     for (_, its), view in zip(found, views, strict=True):
         command = with_ledger(context, its[-1].put_back)
-        if command and context.is_file(file):
-            command = f"{command_line(context, 'ingest', file)} && {command}"
+        source = context.file_of(file)
+        if command and source:
+            command = f"{command_line(context, 'ingest', source)} && {command}"
         stories.append(
             Story(
                 session=session.name,

@@ -105,17 +105,14 @@ def files(incomplete: str) -> list[Item]:
 
 
 def plain_items(words: Sequence[str], incomplete: str) -> list[Item]:
-    """Those that begin so; none that a shell would take apart."""
-    return [
-        CompletionItem(word)
-        for word in words
-        if word.startswith(incomplete) and shlex.quote(word) == word
-    ]
+    """Those that begin so."""
+    return [CompletionItem(word) for word in words if word.startswith(incomplete)]
 
 
 def session_names(ctx: click.Context) -> list[str]:
-    """Names of the ledger's sessions, newest first."""
-    return _looked_up(ctx, lambda overview: overview.names()) or []
+    """Names of the ledger's sessions, newest first; none that a shell would take apart."""
+    names = _looked_up(ctx, lambda overview: overview.names()) or []
+    return [name for name in names if shlex.quote(name) == name]
 
 
 def references(ctx: click.Context, words: Words) -> list[str]:

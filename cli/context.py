@@ -17,6 +17,7 @@ from .paths import is_folder, is_hidden, is_there
 
 if TYPE_CHECKING:
     from ctxledger.ledger import Ledger, Session
+    from ctxledger.ledger.record.places import Recording
 
     from .output import Output
 
@@ -136,17 +137,72 @@ class Context:
 
         Args:
             reference: a name, title, unique prefix or `@`; a file, which is read into a ledger in
-                memory (its session with the most events); "" = the newest of the ledger.
+                memory (its session with the most events); "" = the newest of the ledger, or of
+                the recordings on this machine while the ledger is empty.
 
         Raises:
             UnknownReference: none or several, or the ledger is empty.
             BadInput, UnknownFormat: the file cannot be read; there is no ledger.
         """
-        if self.is_file(reference):
+        file = self.file_of(reference)
+        if file:
             from .files import session_of_file
 
-            return session_of_file(self._open(":memory:", "write"), Path(reference), self.out)
+            return session_of_file(self._open(":memory:", "write"), Path(file), self.out)
         return self._find("auto", reference)
+
+    def file_of(self, reference: str) -> str:
+        """The file that a SESSION argument means; "" = it is a session of the ledger.
+
+        Without a SESSION, while the ledger has none: the newest that an agent of this machine
+        recorded, which is said.
+        """
+        if self.is_file(reference):
+            return reference
+        return self._newest_file if not reference and not self._has_sessions else ""
+
+    def has_session(self, name: str) -> bool:
+        """Whether the ledger has a session of exactly this name."""
+        return self._has_sessions and self.ledger("auto").store.session_id(name) is not None
+
+    def recordings(self) -> list[Recording]:
+        """What the agents of this machine recorded, the newest first."""
+        from ctxledger.ledger.record.places import places, recordings
+
+        try:
+            home = Path.home()
+        except RuntimeError:  # nobody's home: only what the environment names
+            home = Path(os.devnull)
+        return recordings(places(os.environ, home))
+
+    @cached_property
+    def _has_sessions(self) -> bool:
+        try:
+            if self.db_path.stat().st_size == 0:
+                return False
+        except FileNotFoundError:
+            return False
+        except (OSError, ValueError):
+            return True  # whoever opens it says what is wrong
+        return bool(self.ledger("auto").store.session_names())
+
+    @cached_property
+    def _newest_file(self) -> str:
+        from ctxledger.ledger.record.places import newest
+
+        found = self.recordings()
+        recording = newest(found)
+        if recording is not None:
+            self.out.note(
+                f"The ledger {self.db_path} has no sessions yet. This is the newest that an agent"
+                f" recorded on this machine: {recording.path}"
+            )
+            return str(recording.path)
+        if found:
+            self.out.note(
+                f"An agent recorded {found[0].path}, but {found[0].agent} cannot be read yet."
+            )
+        return ""
 
     def writing(self, reference: str) -> Session:
         """The session that a SESSION argument means, to change.
@@ -160,6 +216,12 @@ class Context:
             raise BadInput(
                 f"{reference} is a file; only a ledger can be changed.",
                 f"Take it in first: `ctxledger ingest {quote(reference)}`.",
+            )
+        file = self.file_of(reference)
+        if file:
+            raise BadInput(
+                "There is nothing in the ledger yet that could be changed.",
+                f"Take the recording in first: `ctxledger ingest {quote(file)}`.",
             )
         if not is_there(self.db_path):
             return self._find("read", reference)  # says what is missing

@@ -195,11 +195,19 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
         case ProposalDiscarded():
             return f"p{event.proposal} {event.reason}"
         case ContentRedacted():
-            return f"contents removed: {event.reason}"
+            return _redaction(event)
         case CompactionProposed():
             return f"by {event.method}, on version {event.base_version}"
         case _:
             return _text(getattr(event, "reason", None), contents)
+
+
+def _redaction(event: ContentRedacted) -> str:
+    found = ", ".join(f"{number(count)} {kind}" for kind, count in event.kinds)
+    parts = [f"contents removed: {event.reason}", found]
+    if event.masked_bytes:
+        parts.append(f"{number(event.masked_bytes)} bytes of the recording overwritten")
+    return "; ".join(filter(None, parts))
 
 
 def _compaction(event: WindowCompacted) -> str:

@@ -65,6 +65,10 @@ def reports_json(ledger: Ledger, reports: Sequence[Report]) -> dict[str, object]
         "pending_bytes": sum(report.pending_bytes for report in reports),
         "duplicates": sum(report.duplicates for report in reports),
         "repaired": sum(report.repaired for report in reports),
+        "secrets": {
+            kind: sum(report.secrets.get(kind, 0) for report in reports)
+            for kind in sorted({kind for report in reports for kind in report.secrets})
+        },
         "warnings": [warning for report in reports for warning in report.warnings],
     }
 
@@ -118,6 +122,8 @@ def _say(context: Context, ledger: Ledger, report: Report) -> None:
     out = context.out
     for warning in report.warnings:
         out.warn(warning)
+    if report.secrets:
+        _say_secrets(context, report)
     if report.is_known and not report.new_records:
         out.note(f"{report.source}: known already, nothing new.")
     if report.duplicates:
@@ -133,6 +139,17 @@ def _say(context: Context, ledger: Ledger, report: Report) -> None:
         out.warn(f"{report.source}: {size} bytes at the end are a half record, left for later.")
     if report.quarantined:
         _say_quarantined(context, ledger, report)
+
+
+def _say_secrets(context: Context, report: Report) -> None:
+    kinds = ", ".join(f"{number(n)} {kind}" for kind, n in sorted(report.secrets.items()))
+    if report.are_secrets_redacted:
+        context.out.note(f"{report.source}: credentials were not stored: {kinds}.")
+        return
+    remove = command_line(context, "redact", "--secrets")
+    context.out.warn(
+        f"{report.source}: credentials were found and stored: {kinds}. Remove them: `{remove}`."
+    )
 
 
 def _say_quarantined(context: Context, ledger: Ledger, report: Report) -> None:

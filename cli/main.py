@@ -63,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("take", "Write a session out again."),
     "verify": ("keep", "Prove that nothing was changed or cut off."),
     "head": ("keep", "Print the head to save for `verify --since`."),
+    "redact": ("keep", "Remove contents for good: secrets, a pattern, an item."),
     "rebuild": ("keep", "Make indexes and snapshots anew from the events."),
     "completion": ("keep", "Print the script that teaches your shell to complete."),
 }

@@ -12,6 +12,7 @@ from pathlib import Path
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.import_report import Report
 from ctxledger.ledger.importing import FileSource, open_reader, refuse_own_file
+from ctxledger.ledger.write_guard import SecretsMode
 from ctxledger.ledger.plaintext import one_line
 
 from .output import Output
@@ -57,6 +58,7 @@ def import_shown(
     session: str = "",
     format_name: str = "",
     is_again: bool = False,
+    secrets: SecretsMode = "keep",
 ) -> Report:
     """Take a file in as `importing.import_file` does, with progress.
 
@@ -68,7 +70,12 @@ def import_shown(
     progress = Progress(name, out)
     try:
         reader = open_reader(
-            ledger, file, session=session, format_name=format_name, is_again=is_again
+            ledger,
+            file,
+            session=session,
+            format_name=format_name,
+            is_again=is_again,
+            secrets=secrets,
         )
         for part in file.parts(reader.length):
             reader.push(part)

@@ -37,6 +37,8 @@ def usd(value: float | None) -> str:
     """Dollars with cents, or as many digits as show something; "unknown" for none."""
     if value is None:
         return "unknown"
+    if 0 < value < 0.0001:
+        return "under $0.0001"
     return f"${value:,.2f}" if value >= 0.995 or not value else f"${value:.4f}"
 
 

@@ -319,9 +319,21 @@ class ContentRedacted(Event, frozen=True, kw_only=True, tag="content_redacted"):
     """Contents were removed for good; only digests are left."""
 
     bodies: tuple[BodyKey, ...] = ()
+    instead: tuple[BodyKey, ...] = ()
+    """What is read in the place of each of `bodies`, empty bytes = a note alone; or none at all."""
     items: Spans = ()
     reason: str
+    """What was asked for: `secrets`, `pattern`, `text`, `item`."""
     rule: str = ""
+    """The finder and the date of its table."""
+    kinds: tuple[tuple[str, int], ...] = ()
+    """What was found, and how often."""
+    sources: tuple[int, ...] = ()
+    """Sources with bytes that were overwritten."""
+    masked_bytes: int = 0
+    """Bytes of all these sources together."""
+    note: BodyKey | None = None
+    """Why, in a person's words."""
 
 
 AnyEvent = (

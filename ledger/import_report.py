@@ -35,6 +35,10 @@ class Report(Struct):
     """Unknown record types and how often."""
     pending_bytes: int = 0
     """A half last record, left for later."""
+    secrets: dict[str, int] = {}
+    """Credentials in new records by kind, where they were looked for."""
+    are_secrets_redacted: bool = False
+    """These were not stored."""
     warnings: list[str] = []
     sessions: dict[str, SessionCount] = {}
 

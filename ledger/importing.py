@@ -1,5 +1,6 @@
 """Takes a file or a pipe into a ledger: detect its format, find what is known of it, read on.
 
+One file because finding what is known of a file and placing a reader behind it is one decision.
 Knows nothing about terminals.
 """
 
@@ -12,12 +13,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from .errors import BadInput, StorageFailed
-from .formats.detect import detect, has_format, is_line_based, make_fold
+from .formats.detect import TRAFFIC, detect, has_format, is_line_based, make_fold
 from .import_report import Report
 from .ingest import SourceReader
 from .ledger import Ledger
-from .storage.chain import content_digest
+from .storage.masks import Masks
 from .storage.sources import Source, SourceOptions, Sources
+from .write_guard import SecretsMode, without_secrets
 
 READ_BYTES = 1024 * 1024
 HEAD_BYTES = 256 * 1024
@@ -128,6 +130,7 @@ def import_file(
     session: str = "",
     format_name: str = "",
     is_again: bool = False,
+    secrets: SecretsMode = "keep",
 ) -> Report:
     """Take a file in; what the ledger knows already is not added again.
 
@@ -135,6 +138,7 @@ def import_file(
         session: name for the (first) session; "" = the source's own, or the file's stem.
         format_name: "" = detected from its contents.
         is_again: take it as a new source even if its bytes are known.
+        secrets: what becomes of credentials in new records.
 
     Raises:
         BadInput: it cannot be read, or `session` has no letters.
@@ -144,7 +148,12 @@ def import_file(
     file = FileSource(Path(path))
     try:
         reader = open_reader(
-            ledger, file, session=session, format_name=format_name, is_again=is_again
+            ledger,
+            file,
+            session=session,
+            format_name=format_name,
+            is_again=is_again,
+            secrets=secrets,
         )
         for part in file.parts(reader.length):
             reader.push(part)
@@ -172,6 +181,7 @@ def open_reader(
     session: str = "",
     format_name: str = "",
     is_again: bool = False,
+    secrets: SecretsMode = "keep",
 ) -> SourceReader:
     """A reader placed behind what the ledger knows of the file."""
     head = head_of(file.read)
@@ -185,6 +195,8 @@ def open_reader(
         source, found = match_source(ledger.sources, first, file.read, file.size)
         if source is not None and source.format != format_name:
             source, found = None, ""
+    if secrets == "redact":
+        name, session = without_secrets(name), without_secrets(session)
     options = _options(session, file.path.stem) if source is None else source.options
     reader = SourceReader(
         ledger.store,
@@ -197,7 +209,10 @@ def open_reader(
         options=options,
         is_same_text=found == "changed",
         is_whole=is_whole,
+        secrets=secrets,
     )
+    if source is not None:
+        _warn_of_masks(ledger, source, name, reader)
     if source is not None and session not in ("", options.given_session):
         reader.report.warnings.append(
             f"{name} is in the ledger already, as {options.default_session};"
@@ -213,6 +228,14 @@ def open_reader(
             " that are not known were added."
         )
     return reader
+
+
+def _warn_of_masks(ledger: Ledger, source: Source, name: str, reader: SourceReader) -> None:
+    hidden = sum(mask.length for mask in Masks(ledger.db).of(source.id))
+    if hidden:
+        reader.report.warnings.append(
+            f"{name} was redacted in the ledger: {hidden:,} bytes of it are not taken in again."
+        )
 
 
 def match_source(
@@ -231,21 +254,22 @@ def match_source(
         (None, "") when it is new.
     """
     candidates = sources.with_head(head)
+    masks = Masks(sources.db)
     for source in candidates:
-        if source.length <= size and all(
-            content_digest(read(offset, length)) == digest
-            for offset, length, digest in sources.digests(source.id)
-        ):
+        if source.length <= size and masks.is_beginning(source, read):
             return source, ""
     for source in candidates:
-        if source.length > size and sources.read_range(source.id, 0, size) == read(0, size):
+        if source.length <= size:
+            continue
+        beginning = masks.behind(source.id, 0, read(0, size))
+        if sources.read_range(source.id, 0, size) == beginning:
             return source, "shrunk"
     return None, "changed" if candidates else ""
 
 
 def is_whole_document(format_name: str, head: bytes) -> bool:
     """True when the whole input is one record (a cassette, a stream of server events)."""
-    return format_name == "anthropic" and not is_line_based(head)
+    return format_name in TRAFFIC and not is_line_based(head)
 
 
 def _storable(name: str) -> str:
@@ -258,7 +282,7 @@ _NO_LABEL = re.compile(r"[^A-Za-z0-9_.@+=~-]+")
 
 
 def _options(session: str, stem: str) -> SourceOptions:
-    session, stem = _storable(session), _storable(stem)
+    session, stem = _storable(session), without_secrets(_storable(stem))
     slug = _NO_LABEL.sub("-", stem).strip("-")
     return SourceOptions(
         default_session=session or slug or stem or "session", given_session=session
@@ -266,10 +290,17 @@ def _options(session: str, stem: str) -> SourceOptions:
 
 
 def open_pipe(
-    ledger: Ledger, head: bytes, *, name: str, session: str = "", format_name: str = ""
+    ledger: Ledger,
+    head: bytes,
+    *,
+    name: str,
+    session: str = "",
+    format_name: str = "",
+    secrets: SecretsMode = "keep",
 ) -> SourceReader:
     """A reader for a pipe whose first bytes are `head` (not yet consumed)."""
     format_name = format_name or detect(head, name)
+    session = without_secrets(session) if secrets == "redact" else session
     default = session or f"pipe-{ledger.now_ms()}"
     options = SourceOptions(default_session=default, given_session=session)
     return SourceReader(
@@ -282,4 +313,5 @@ def open_pipe(
         format_name=format_name,
         options=options,
         is_whole=is_whole_document(format_name, head),
+        secrets=secrets,
     )

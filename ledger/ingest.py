@@ -18,9 +18,12 @@ from .drafts import AnyDraft, OpenSession, QuarantineRecord
 from .errors import BadInput, UnknownReference
 from .formats.base import Fed, Fold, Record, Splitter
 from .import_report import Report, SessionCount
+from .masking import Mask
 from .storage.chain import content_digest
+from .storage.masks import Masks
 from .storage.sources import RecordRow, Source, SourceOptions, Sources
 from .storage.store import Store
+from .write_guard import SecretsMode, WriteGuard
 from .writing.writer import Place, Writer
 
 COMMIT_RECORDS = 2000
@@ -44,6 +47,7 @@ class SourceReader:
         options: SourceOptions,
         is_same_text: bool = False,
         is_whole: bool = False,
+        secrets: SecretsMode = "keep",
     ) -> None:
         """Place a reader behind what is known.
 
@@ -53,12 +57,19 @@ class SourceReader:
             is_same_text: records without ids that another source holds for the same session are
                 the same records (a rewritten file); otherwise only ids make records equal.
             is_whole: the whole input is one record, not lines.
+            secrets: what becomes of credentials in new records.
         """
         self._store = store
         self._sources = Sources(store.db)
         self._writer = writer
         self._source = source
         self._splitter, self._fold = make()
+        self._guard = WriteGuard(secrets, lambda: make()[0])
+        self._masks: list[Mask] = []
+        self._cleared: set[int] = set()
+        """Where records begin that hold masks."""
+        self._head = b""
+        """What the source is recognised by: its first line (which may hold several records)."""
         self._name, self._kind, self._format_name = name, kind, format_name
         self._options = options
         self._is_same_text = is_same_text
@@ -75,6 +86,7 @@ class SourceReader:
             self._replay(source)
 
     def _replay(self, source: Source) -> None:
+        self._cleared = self._sources.cleared(source.id)
         for _, data in self._sources.chunks(source.id):
             self._refeed(self._splitter.push(data))
         self._refeed(self._splitter.finish())
@@ -110,7 +122,13 @@ class SourceReader:
         return self.report
 
     def _take(self, records: Iterable[Record]) -> None:
-        for record in records:
+        for original in records:
+            if self._source is None and not (self._head if self._is_whole else b"\n" in self._head):
+                self._head += original.data
+            record, masks = self._guard.take(original)
+            if masks:
+                self._masks += masks
+                self._cleared.add(record.offset)
             self._waiting.append(record)
             self._waiting_bytes += len(record.data)
             if len(self._waiting) >= COMMIT_RECORDS or self._waiting_bytes >= COMMIT_BYTES:
@@ -127,28 +145,20 @@ class SourceReader:
                         self._name,
                         self._kind,
                         self._format_name,
-                        self._head(),
+                        self._head if self._is_whole else self._head.partition(b"\n")[0],
                         self._options,
                     )
                 rows = [self._store_record(record, self._source) for record in self._waiting]
                 data = b"".join(record.data for record in self._waiting)
                 self._sources.append(self._source.id, self._at, data, rows)
+                Masks(self._store.db).add(self._source.id, self._masks)
         except BaseException:
             self._writer.forget()
             raise
         self._at += self._waiting_bytes
-        self._waiting, self._waiting_bytes = [], 0
-
-    def _head(self) -> bytes:
-        """What the source is recognised by: its first line (which may hold several records)."""
-        data = self._waiting[0].data
-        if self._is_whole:
-            return data
-        for record in self._waiting[1:]:
-            if b"\n" in data:
-                break
-            data += record.data
-        return data.partition(b"\n")[0]
+        self._waiting, self._waiting_bytes, self._masks = [], 0, []
+        self.report.secrets = dict(self._guard.counts)
+        self.report.are_secrets_redacted = self._guard.mode == "redact"
 
     def _feed(self, record: Record) -> tuple[Fed, bytes, bytes]:
         """(the fold's answer, the record's key, digest of its bytes)."""
@@ -165,7 +175,8 @@ class SourceReader:
         else:
             nth = self._occurrences[digest] = self._occurrences.get(digest, 0) + 1
             key = content_digest(b"%b#%d" % (digest, nth))
-        return fed, key, digest[:DIGEST_BYTES]
+        is_cleared = record.offset in self._cleared
+        return fed, key, b"" if is_cleared else digest[:DIGEST_BYTES]
 
     def _store_record(self, record: Record, source: Source) -> RecordRow:
         fed, key, digest = self._feed(record)
@@ -264,7 +275,7 @@ class SourceReader:
             for source, its_session, its_digest, kind in self._sources.with_key(key)
             if its_session == session and source != own
         ]
-        if any(its_digest == digest for its_digest, _ in twins):
+        if any(_is_equal(its_digest, digest) for its_digest, _ in twins):
             return "same"
         return "other" if any(kind != "quarantined" for _, kind in twins) else ""
 
@@ -272,7 +283,13 @@ class SourceReader:
         """The same inside this source, by id alone: a retry that was sent twice."""
         if record.fault or fed.kind == "quarantined" or not self._fold.key(record):
             return ""
-        first = self._own_ids.setdefault((session, key), digest)
-        if first is digest:
+        first = self._own_ids.get((session, key))
+        if first is None:
+            self._own_ids[session, key] = digest
             return ""
-        return "same" if first == digest else "other"
+        return "same" if _is_equal(first, digest) else "other"
+
+
+def _is_equal(one: bytes, other: bytes) -> bool:
+    """True for equal digests; of a redacted record there is none, it counts as equal."""
+    return one == other or not one or not other

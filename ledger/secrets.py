@@ -10,7 +10,7 @@ scanning patterns names, as of `TABLE_DATE`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -128,11 +128,12 @@ KINDS = tuple(dict.fromkeys(form.kind for form in FORMS))
 CONTEXTUAL_KINDS = frozenset({"aws", "slack", "bearer", "url"})
 """Kinds that may be told only by what stands around them: found elsewhere by their value."""
 
-_PLACEHOLDER = re.compile(
-    r"(?:your|my|the|some|insert|replace|example|sample|dummy|fake|changeme|token|access|api"
-    r"|secret|passw(?:or)?d|pass|pwd|pw|user(?:name)?|redacted)(?:[_.-]?[A-Za-z]+)*[_.-]?"
-    r"|(.)\1+|[A-Z]+(?:_[A-Z]+)+|[x*.•…-]+",
-    re.IGNORECASE,
+_STAND_IN_WORDS = (
+    "your|my|the|some|insert|replace|sample|dummy|fake|change|changeme|here|token|access"
+    "|api|key|secret|passw(?:or)?d|pass|pwd|pw|user(?:name)?|redacted"
+)
+_STAND_IN = re.compile(
+    rf"(?:{_STAND_IN_WORDS})(?:[_.-]?(?:{_STAND_IN_WORDS}))*|(.)\1+|[x*.•…-]+", re.IGNORECASE
 )
 _DEFAULT_PASSWORDS = frozenset({"postgres", "root", "admin", "guest", "test", "mysql", "redis"})
 """In the examples of every manual: nothing to hide."""
@@ -143,18 +144,11 @@ def _is_real(kind: str, value: str) -> bool:
     if value.startswith("[redacted"):
         return False
     if kind == "url":
-        return value.lower() not in _DEFAULT_PASSWORDS and not _is_stand_in(value)
+        return value.lower() not in _DEFAULT_PASSWORDS and not _STAND_IN.fullmatch(value)
     if kind == "bearer":
-        return not _is_stand_in(value) and (
-            any(char.isdigit() for char in value) or value.count(".") == 2
-        )
+        has_parts = value.count(".") == 2
+        return has_parts or (any(map(str.isdigit, value)) and not _STAND_IN.fullmatch(value))
     return True
-
-
-def _is_stand_in(value: str) -> bool:
-    if value in ("examplepw", "example.example.example"):
-        return False
-    return re.fullmatch(_PLACEHOLDER, value) is not None
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -180,19 +174,3 @@ def _found(text: str) -> Iterator[Secret]:
             group = 1 if form.pattern.groups else 0
             if _is_real(form.kind, match[group]):
                 yield Secret(match.start(group), match.end(group), form.kind)
-
-
-def may_hold_secrets(text: str) -> bool:
-    """False when `find_secrets` finds nothing, quickly; sees through no escapes."""
-    lower = text.lower()
-    return any(
-        any(hint in (lower if form.is_any_case else text) for hint in form.hints) for form in FORMS
-    )
-
-
-def count_kinds(secrets: Sequence[Secret]) -> dict[str, int]:
-    """How many of each kind."""
-    counts: dict[str, int] = {}
-    for secret in secrets:
-        counts[secret.kind] = counts.get(secret.kind, 0) + 1
-    return counts

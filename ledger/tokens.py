@@ -3,8 +3,8 @@
 A counter's name is `method/detail`; the methods are those of the ledger's numbers
 (`provider`, `count_api`, `tokenizer`, `estimate`), so that every number can say how it was
 made. The table of the tokenizer is a file of this package: nothing is ever fetched, and a
-missing table is an error with a hint. Neither counter is the provider's own: on recorded
-Claude sessions o200k finds about 0.72 of the tokens that were billed (median), len4 0.63.
+missing table is an error with a hint. Neither counter is the provider's own: what that means
+on recorded calls is calibration.py's.
 Knows nothing about events, windows, storage or prices.
 """
 

@@ -13,10 +13,10 @@ from ..options import command
 PROGRAM = "ctxledger"
 VARIABLE = "_CTXLEDGER_COMPLETE"
 EXAMPLES = """
-ctxledger completion bash > ~/.local/share/bash-completion/completions/ctxledger
-ctxledger completion zsh > ~/.zfunc/_ctxledger      # with ~/.zfunc in your fpath
-ctxledger completion fish > ~/.config/fish/completions/ctxledger.fish
-ctxledger completion powershell >> $PROFILE
+ctxledger completion bash > completions/ctxledger    # in $XDG_DATA_HOME/bash-completion
+ctxledger completion zsh > _ctxledger                # in a folder of your fpath
+ctxledger completion fish > ctxledger.fish           # in ~/.config/fish/completions
+ctxledger completion powershell > ctxledger.ps1      # which your $PROFILE runs
 """
 
 

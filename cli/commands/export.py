@@ -19,7 +19,7 @@ from ..context import Context
 from ..json_text import json_line
 from ..options import at_option, command, session_argument
 from ..paths import is_folder, is_pipe_or_device, is_there
-from ..tables import number
+from ..tables import counted, number
 from .window import REQUEST_FORMATS, print_repairs, request_at
 
 EXAMPLES = """
@@ -27,6 +27,7 @@ ctxledger export refactor-auth --format original -o session.jsonl
 ctxledger export @ --format events > session.native.jsonl
 ctxledger export @ --format anthropic --at c1^ -o request.json
 """
+MASKS_NAMED_MAX = 10
 FORMATS = ("original", "events", *REQUEST_FORMATS)
 
 
@@ -102,6 +103,7 @@ def write_sources(
     has_folder = bool(target) and is_folder(target)
     if len(found) == 1 and not has_folder:
         write(sources.read(found[0].id), target, context, is_forced=is_forced)
+        say_masked(session, found, context)
         return
     if not has_folder:
         names = "; ".join(f"{s.name} ({number(s.length)} bytes)" for s in found)
@@ -111,6 +113,21 @@ def write_sources(
         )
     for name, source in zip(file_names(found), found, strict=True):
         write(sources.read(source.id), str(Path(target) / name), context, is_forced=is_forced)
+    say_masked(session, found, context)
+
+
+def say_masked(session: Session, sources: Iterable[Source], context: Context) -> None:
+    """Where the bytes written are not those that came in."""
+    from ctxledger.ledger.storage.masks import Masks
+
+    for source in sources:
+        masks = Masks(session.ledger.db).of(source.id)
+        if not masks:
+            continue
+        size = counted(sum(mask.length for mask in masks), "byte")
+        places = ", ".join(number(mask.offset) for mask in masks[:MASKS_NAMED_MAX])
+        more = " ..." if len(masks) > MASKS_NAMED_MAX else ""
+        context.out.warn(f"{source.name}: {size} were redacted, at byte {places}{more}")
 
 
 def file_names(sources: Iterable[Source]) -> list[str]:

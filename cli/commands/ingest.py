@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -20,14 +20,24 @@ from ..progress import import_shown
 
 if TYPE_CHECKING:
     from ctxledger.ledger.import_report import Report
+    from ctxledger.ledger.write_guard import SecretsMode
 
 EXAMPLES = """
 ctxledger ingest session.jsonl
 ctxledger ingest ~/.claude/projects/*/*.jsonl
 my-agent | ctxledger ingest - --session refactor-auth
+ctxledger ingest --secrets redact session.jsonl
 ctxledger ingest --follow session.jsonl     # until ctrl-c
 """
 INTERRUPTED = 130
+
+
+class Options(NamedTuple):
+    """How the input is read, whatever it is."""
+
+    session: str
+    format_name: str
+    secrets: SecretsMode
 
 
 @command(EXAMPLES)
@@ -42,6 +52,12 @@ INTERRUPTED = 130
 @click.option(
     "--again", "is_again", is_flag=True, help="As a new source, even if its bytes are known."
 )
+@click.option(
+    "--secrets",
+    type=click.Choice(("keep", "mark", "redact")),
+    default="keep",
+    help="Credentials: keep them (default), say how many, or never store them.",
+)
 @click.pass_obj
 def ingest(
     context: Context,
@@ -50,6 +66,7 @@ def ingest(
     form: str,
     is_followed: bool,
     is_again: bool,
+    secrets: SecretsMode,
 ) -> None:
     """Take in what an agent recorded: files, or a pipe with `-`.
 
@@ -58,13 +75,13 @@ def ingest(
     """
     files = check(files, session, is_followed=is_followed)
     ledger = context.ledger("write")
-    options = {"session": session, "format_name": form}
+    options = Options(session, form, secrets)
     if is_followed:
-        reports = [follow(context, ledger, files[0], **options)]
+        reports = [follow(context, ledger, files[0], options)]
     elif is_stream(Path(files[0])):
-        reports = [pipe(context, ledger, files[0], **options)]
+        reports = [pipe(context, ledger, files[0], options)]
     else:
-        reports = import_all(context, ledger, files, is_again=is_again, **options)
+        reports = import_all(context, ledger, files, options, is_again=is_again)
     if context.out.is_json:
         context.out.json(reports_json(ledger, reports))
     print_report(context, ledger, reports)
@@ -82,7 +99,11 @@ def check(files: tuple[str, ...], session: str, *, is_followed: bool) -> tuple[s
 
     if not files:
         if sys.stdin.isatty():
-            raise BadInput("Nothing to take in.", "Name files, or pipe into `ctxledger ingest -`.")
+            raise BadInput(
+                "Nothing to take in.",
+                "Name files (`ctxledger sessions --found` lists some), or pipe into"
+                " `ctxledger ingest -`.",
+            )
         files = (STDIN,)
     if any(is_stream(Path(name)) for name in files) and (len(files) > 1 or is_followed):
         raise BadInput("A pipe stands alone.", "It is followed anyway; take files in apart.")
@@ -102,9 +123,8 @@ def import_all(
     context: Context,
     ledger: Ledger,
     files: Sequence[str],
+    options: Options,
     *,
-    session: str,
-    format_name: str,
     is_again: bool,
 ) -> list[Report]:
     """Take in files in order; one that cannot be used stops nothing but ends with its error."""
@@ -118,9 +138,10 @@ def import_all(
                 ledger,
                 name,
                 context.out,
-                session=session,
-                format_name=format_name,
+                session=options.session,
+                format_name=options.format_name,
                 is_again=is_again,
+                secrets=options.secrets,
             )
         except BadInput as error:
             if len(files) == 1:
@@ -138,7 +159,7 @@ def import_all(
     return reports
 
 
-def pipe(context: Context, ledger: Ledger, name: str, *, session: str, format_name: str) -> Report:
+def pipe(context: Context, ledger: Ledger, name: str, options: Options) -> Report:
     """Read stdin or a named pipe as it comes, to its end or a signal (exit 130)."""
     import os
     import sys
@@ -153,7 +174,14 @@ def pipe(context: Context, ledger: Ledger, name: str, *, session: str, format_na
             descriptor = (
                 sys.stdin.fileno() if name == STDIN else os.open(name, os.O_RDONLY | os.O_NONBLOCK)
             )
-            report = read_pipe(ledger, descriptor, stop, session=session, format_name=format_name)
+            report = read_pipe(
+                ledger,
+                descriptor,
+                stop,
+                session=options.session,
+                format_name=options.format_name,
+                secrets=options.secrets,
+            )
         except BadInput as error:
             if not stop.is_set:
                 raise
@@ -164,9 +192,7 @@ def pipe(context: Context, ledger: Ledger, name: str, *, session: str, format_na
     return report
 
 
-def follow(
-    context: Context, ledger: Ledger, name: str, *, session: str, format_name: str
-) -> Report:
+def follow(context: Context, ledger: Ledger, name: str, options: Options) -> Report:
     """Read a file as it grows, until a signal."""
     from ctxledger.ledger.record.follow import follow_file
 
@@ -179,6 +205,7 @@ def follow(
             Path(name),
             stop,
             on_news=context.out.note,
-            session=session,
-            format_name=format_name,
+            session=options.session,
+            format_name=options.format_name,
+            secrets=options.secrets,
         )

@@ -41,10 +41,11 @@ def inspect(context: Context, session: str) -> None:
         raise BadInput(
             "The inspector needs a terminal.", "For pipes use `ctxledger log` and `window`."
         )
-    if context.is_file(session):
+    file = context.file_of(session)
+    if file:
         with tempfile.TemporaryDirectory(prefix="ctxledger-") as folder:
             path = str(Path(folder) / "ledger.db")
-            _run(path, _take_in(context, path, session), can_write=False)
+            _run(path, _take_in(context, path, file), can_write=False)
         return
     name = context.reading(session).name if session else ""
     ledger = context.ledger("auto")  # says what is missing, before the screen is taken

@@ -22,12 +22,13 @@ FORMATS = ("markdown", "html")
 @click.argument("arguments", nargs=-1, metavar="[SESSION] [REF]")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="markdown",
               help="Default markdown.")  # fmt: skip
+@click.option("--with-secrets", "has_secrets", is_flag=True, help="Do not hide what looks secret.")
 @click.pass_obj
-def report(context: Context, arguments: tuple[str, ...], form: str) -> None:
+def report(context: Context, arguments: tuple[str, ...], form: str, has_secrets: bool) -> None:
     """Write one page on a compaction, an eviction or a roll-back (default: the last compaction).
 
     Before, after, what was lost with item ids and quotes, and how to undo it. Recorded text is
-    quoted so that it cannot act.
+    quoted so that it cannot act, and what looks like a secret is hidden.
     """
     from msgspec import to_builtins
 
@@ -35,8 +36,10 @@ def report(context: Context, arguments: tuple[str, ...], form: str) -> None:
 
     name, references = split_session(context, arguments, 1)
     session = context.reading(name)
-    file = Path(name).name if context.is_file(name) and name != "-" else ""
-    found = report_on(session, references[0] if references else "", file=file)
+    source = context.file_of(name)
+    file = Path(source).name if source != "-" else ""
+    handle = references[0] if references else ""
+    found = report_on(session, handle, has_secrets=has_secrets, file=file)
     out = context.out
     if out.is_json:
         out.json(to_builtins(found))

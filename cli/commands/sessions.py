@@ -14,6 +14,7 @@ from ..context import Context
 from ..event_text import iso_time
 from ..options import command
 from ..output import Styled, Text
+from ..paths import is_there
 from ..tables import Column, number
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """
 ctxledger sessions
-ctxledger sessions --cwd .                 # of this project only
+ctxledger sessions --cwd                   # of this project only
 ctxledger sessions --since 2026-11-30 --json
+ctxledger sessions --found --cwd           # what agents recorded here, not taken in yet
 """
 COLUMNS = (
     Column("session", is_flexible=True, width_min=8),
@@ -39,19 +41,40 @@ NOT_IF_NARROW = ("format", "versions", "calls")
 
 
 @command(EXAMPLES)
-@click.option("--cwd", "folder", metavar="FOLDER", help="Sessions of this project folder.")
+@click.option(
+    "--cwd",
+    "folder",
+    metavar="[FOLDER]",
+    is_flag=False,
+    flag_value=".",
+    help="Sessions of this project folder (default: where you are).",
+)
 @click.option(
     "--since", metavar="TIME", help="Sessions with anything newer (2026-11-30T14:00, UTC)."
 )
+@click.option(
+    "--found", "is_found", is_flag=True, help="Files that agents recorded on this machine instead."
+)
 @click.pass_obj
-def sessions(context: Context, folder: str | None, since: str | None) -> None:
+def sessions(context: Context, folder: str | None, since: str | None, is_found: bool) -> None:
     """List the sessions of the ledger, the latest last.
 
-    Tokens are the context of the last call, as its provider reported it.
+    Tokens are the context of the last call, as its provider reported it. With --found: the
+    recordings of Claude Code and Codex (CLAUDE_CONFIG_DIR and CODEX_HOME are honoured), of which
+    only the beginning and the end are read.
     """
     from ctxledger.ledger.finding.catalogue import session_rows
 
     out = context.out
+    if is_found:
+        list_found(context, folder, since)
+        return
+    if not is_there(context.db_path):
+        raise BadInput(
+            f"There is no ledger at {context.db_path}.",
+            "`ctxledger sessions --found` lists what agents recorded on this machine;"
+            " `ctxledger ingest FILE` takes it in.",
+        )
     rows = session_rows(context.ledger("auto").store)
     total = len(rows)
     if folder is not None:
@@ -64,7 +87,10 @@ def sessions(context: Context, folder: str | None, since: str | None) -> None:
             out.json(as_json(row))
         return
     if not total:
-        out.note("The ledger has no sessions. Fill it: `ctxledger ingest FILE`.")
+        out.note(
+            "The ledger has no sessions. Fill it: `ctxledger ingest FILE`;"
+            " `ctxledger sessions --found` lists files."
+        )
     elif not rows:
         out.note(f"None of {total} sessions fits.")
     else:
@@ -74,6 +100,30 @@ def sessions(context: Context, folder: str | None, since: str | None) -> None:
             tuple(compress(COLUMNS, shown)), [tuple(compress(cells(row), shown)) for row in rows]
         )
         out.note(f"`@`, or no SESSION, means {context.reading('@').name}, the last written to.")
+
+
+def list_found(context: Context, folder: str | None, since: str | None) -> None:
+    """List the recordings of agents on this machine, the latest last."""
+    from ctxledger.ledger.record.places import outline
+
+    from ..finding_text import Found, found_json, show_found
+
+    since_ms = time_ms(since) if since is not None else 0
+    found = [
+        Found(recording, about)
+        for recording in reversed(context.recordings())
+        if recording.modified_ms >= since_ms
+        and (about := outline(recording)) is not None
+        and about.has_conversation
+        and (folder is None or is_inside(about.folder, folder))
+    ]
+    if context.out.is_json:
+        for one in found:
+            context.out.json(found_json(one))
+    elif found:
+        show_found(context.out, found)
+    else:
+        context.out.note("No recordings of Claude Code or Codex were found that fit.")
 
 
 def is_inside(folder: str, wanted: str) -> bool:

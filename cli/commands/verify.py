@@ -57,6 +57,11 @@ def verify(context: Context, since: str) -> None:
         out.line(f"{counted(len(problems), 'problem')} found in {counts}.")
         return
     out.line(f"ok: {counts}; every hash fits.")
+    if found.redacted or found.masked_bytes:
+        out.line(
+            f"Redacted: {counted(found.redacted, 'content')},"
+            f" {counted(found.masked_bytes, 'byte')} of sources."
+        )
     if saved is not None:
         out.line(
             f"The saved head at {counted(saved.size, 'event')} is part of it: nothing was cut off."

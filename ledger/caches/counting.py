@@ -28,6 +28,10 @@ class TokenCache:
         """The counter's name, shown with each number."""
         return self._counter.name
 
+    def forget(self) -> None:
+        """Count again what was counted: contents may have been redacted."""
+        self._memory.clear()
+
     def count(self, blocks: Mapping[str, tuple[bytes, Block]]) -> dict[str, int]:
         """Count blocks, given as id -> (body key, block); contents are read only if needed."""
         self.known(key for key, _ in blocks.values())

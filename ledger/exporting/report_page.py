@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from .losses import Evidence
 from .page import Block, Bullets, Heading, Line, Paragraph, Quote, Recorded, Strong, Table
-from .report import ITEMS_NAMED_MAX, Evidence, Report, Undo
+from .report import Report, Undo
 
+ITEMS_NAMED_MAX = 4
+"""Of one file or call."""
 _GROUPS = {
     "rules": "What the user wrote",
     "files": "Files",
@@ -122,11 +125,14 @@ def _undo(undo: Undo) -> Iterator[Block]:
 def _end(report: Report) -> Iterator[Block]:
     yield Heading(2, ("Evidence in full",))
     yield Quote("\n".join(report.look), "sh")
+    read = "Read the page before you pass it on: only known kinds of secrets are recognised."
     if report.hidden is None:
         yield Paragraph((Strong("Secrets were not hidden on this page."),))
+    elif report.hidden == 0:
+        yield Paragraph((f"No secrets were found. {read}",))
     else:
-        noun = "secret was" if report.hidden == 1 else "secrets were"
-        yield Paragraph((f"{report.hidden:,} {noun} found and hidden on this page.",))
+        places = "place" if report.hidden == 1 else "places"
+        yield Paragraph((f"Secrets were hidden in {report.hidden:,} {places}. {read}",))
 
 
 def _number(value: int | None) -> str:

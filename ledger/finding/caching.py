@@ -27,7 +27,7 @@ from ..events import (
 )
 from ..storage.bodies import REDACTED
 from ..views.contents import StoredItem, load_items
-from ..views.windows import weigh
+from ..views.context_size import Weighed
 from ..window import Entry, split_id
 
 if TYPE_CHECKING:
@@ -177,13 +177,23 @@ def _judge(
 
 def _first_dropped_thinking(session: Session, before: CachedCall, after: CachedCall) -> str:
     """The first thinking that the provider saw before and leaves out now; "" for none."""
-    seen = [weigh(session, _entries(session, call.version)) for call in (before, after)]
+    seen = [_unweighed(session, _entries(session, call.version)) for call in (before, after)]
     gone = [
         {e.key for e, is_out in zip(part, is_left_out(after.model, part), strict=True) if is_out}
         for part in seen
     ]
     fresh = gone[1] - gone[0]
     return next((entry.key for entry in seen[0] if entry.key in fresh), "")
+
+
+def _unweighed(session: Session, entries: Sequence[Entry]) -> list[Weighed]:
+    """Entries as the rules look at them; nothing is counted."""
+    items = load_items(session.store, session.id, {e.item_id for e in entries})
+    return [
+        Weighed(e.key, item.role, item.block.type, item.block.origin, 0)
+        for e in entries
+        for item in (items[e.item_id],)
+    ]
 
 
 def _priced(

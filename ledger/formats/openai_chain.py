@@ -55,8 +55,9 @@ class Chains:
     def note_items(self, items: object) -> None:
         """Remember items that have an id."""
         for item in items if isinstance(items, list) else ():
-            if isinstance(item, dict) and isinstance(item.get("id"), str) and len(item) > 2:
-                self._items[item["id"]] = item
+            name = item.get("id") if isinstance(item, dict) else None
+            if isinstance(name, str) and name and not _reference(item):
+                self._items[name] = item
 
     def resolved(self, body: Json) -> tuple[Json, dict[str, str]]:
         """(body with its item references looked up, ids of those by place)."""
@@ -67,9 +68,9 @@ class Chains:
         references: dict[str, str] = {}
         for place, item in enumerate(listed):
             name = _reference(item)
-            if name in self._items:
+            if name and name in self._items:
                 references[str(place)] = name
-            items.append(self._items.get(name, item))
+            items.append(self._items.get(name, item) if name else item)
         return ({**body, "input": items} if references else body), references
 
 

@@ -45,7 +45,8 @@ class EventLog:
     names: dict[int, str] = field(default_factory=dict)
     mentioned: dict[BodyKey, tuple[int, int]] = field(default_factory=dict)
     """Body key -> (session, version) of the first event that mentions it."""
-    redacted: set[BodyKey] = field(default_factory=set)
+    redacted: dict[BodyKey, BodyKey] = field(default_factory=dict)
+    """Contents that were removed -> what is read instead, empty bytes = nothing."""
     damaged: set[int] = field(default_factory=set)
     """Sessions with an event that is not as it was written."""
     is_partial: bool = False
@@ -72,6 +73,7 @@ def body_keys(event: AnyEvent) -> Iterator[BodyKey]:
         yield from (verdict.text for verdict in event.verdicts if verdict.text is not None)
     elif isinstance(event, ContentRedacted):
         yield from event.bodies
+        yield from filter(None, event.instead)
 
 
 def read_events(store: Store, findings: Findings, saved_size: int) -> EventLog:
@@ -120,7 +122,8 @@ def _read_event(row: Row, log: EventLog, findings: Findings) -> None:
     if isinstance(event, SessionOpened):
         log.names[position] = event.name
     elif isinstance(event, ContentRedacted):
-        log.redacted.update(event.bodies)
+        instead = event.instead or (b"",) * len(event.bodies)
+        log.redacted.update(zip(event.bodies, instead, strict=False))
     for key in body_keys(event):
         log.mentioned.setdefault(key, (session, version))
 

@@ -47,6 +47,22 @@ def check_sources(db: Connection, log: EventLog, findings: Findings) -> int:
     return len(known)
 
 
+def check_masks(db: Connection, findings: Findings) -> int:
+    """Masks lie inside their sources; gives the bytes behind them."""
+    total = 0
+    try:
+        for source, last, masked in db.rows(
+            "SELECT source, max(offset + length), sum(length) FROM masks GROUP BY source"
+        ):
+            total += masked
+            row = db.row("SELECT length FROM sources WHERE id = ?", (source,))
+            if row is None or last > row[0]:
+                findings.add(f"source {source}: a mask lies behind its end")
+    except CorruptLedger as error:
+        findings.add(f"masks cannot be read: {error.message}")
+    return total
+
+
 def _check_bytes(db: Connection, source: int, log: EventLog, findings: Findings) -> int:
     """Frames and records tile the source; gives where they end."""
     own = ("source", source)

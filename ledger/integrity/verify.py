@@ -23,7 +23,7 @@ from ..storage.windows import snapshot_texts
 from ..window import PROJECTOR_VERSION, WindowBuilder, texts_of
 from .events import EventLog, read_events
 from .findings import Findings, Problem, rows_left
-from .sources import check_sources
+from .sources import check_masks, check_sources
 
 DAMAGE = (LedgerError, KeyError, ValueError, TypeError, IndexError)
 """What reading damaged rows can raise; anything else is a defect of ours."""
@@ -38,6 +38,8 @@ class Verification(Struct, frozen=True):
     bodies: int
     redacted: int
     """Contents that were removed, each by an event that says so."""
+    masked_bytes: int
+    """Bytes of sources that were overwritten."""
     sources: int
     problems: tuple[Problem, ...]
 
@@ -57,10 +59,11 @@ def verify(store: Store, *, saved_head: Head | None = None) -> Verification:
             _check_head(saved_head, log, findings)
         bodies, redacted = _check_bodies(store.db, log, findings)
         sources = check_sources(store.db, log, findings)
+        masked_bytes = check_masks(store.db, findings)
         _check_windows(store, log, findings)
         _check_names(store.db, log, findings)
     problems = findings.problems()
-    return Verification(not problems, log.size, bodies, redacted, sources, problems)
+    return Verification(not problems, log.size, bodies, redacted, masked_bytes, sources, problems)
 
 
 def _check_file(db: Connection, findings: Findings) -> None:
@@ -114,8 +117,8 @@ def _check_bodies(db: Connection, log: EventLog, findings: Findings) -> tuple[in
     """(bodies, how many of them were redacted). Contents that nobody mentions are fine."""
     count = redacted = 0
     missing = dict(log.mentioned)
-    columns = "id, key, salt, size, data, lookup"
-    types = (int, bytes, bytes | None, int, bytes | None, bytes | None)
+    columns = "id, key, salt, size, data, lookup, instead"
+    types = (int, bytes, bytes | None, int, bytes | None, bytes | None, bytes | None)
     for row in rows_left(db, findings, "bodies", columns, types):
         count += 1
         key = row[1]
@@ -124,8 +127,10 @@ def _check_bodies(db: Connection, log: EventLog, findings: Findings) -> tuple[in
             redacted += 1
             if key not in log.redacted:
                 findings.add(f"contents {_hex(key)} were removed, and no event says so", *place)
+            elif (row[6] or b"") != log.redacted[key]:
+                findings.add(f"contents {_hex(key)} were replaced by others than were said", *place)
             continue
-        fault = _body_fault(*row[1:])
+        fault = _body_fault(*row[1:6]) if row[6] is None else "are there, and others beside them"
         if fault:
             findings.add(f"contents {_hex(key)} {fault}", *place)
     for key, place in missing.items():

@@ -25,6 +25,7 @@ from ..importing import (
 )
 from ..ingest import SourceReader
 from ..ledger import Ledger
+from ..write_guard import SecretsMode
 from .pipe import StopSign
 
 POLL_S = 0.25
@@ -40,10 +41,17 @@ class Follower:
     """One path being followed."""
 
     def __init__(
-        self, ledger: Ledger, path: Path, on_news: News, *, session: str, format_name: str
+        self,
+        ledger: Ledger,
+        path: Path,
+        on_news: News,
+        *,
+        session: str,
+        format_name: str,
+        secrets: SecretsMode = "keep",
     ) -> None:
         self._ledger, self._path, self._on_news = ledger, path, on_news
-        self._session, self._format_name = session, format_name
+        self._session, self._format_name, self._secrets = session, format_name, secrets
         self._file: FileSource | None = None
         self._reader: SourceReader | None = None
         self._offset = 0
@@ -132,7 +140,11 @@ class Follower:
     def _place_reader(self, file: FileSource) -> bool:
         """Read on behind what is known; False when that is all of it, and more."""
         reader = open_reader(
-            self._ledger, file, session=self._session, format_name=self._format_name
+            self._ledger,
+            file,
+            session=self._session,
+            format_name=self._format_name,
+            secrets=self._secrets,
         )
         if reader.length > file.size:
             self._known_state = file.state
@@ -193,16 +205,20 @@ def follow_file(
     on_news: News,
     session: str = "",
     format_name: str = "",
+    secrets: SecretsMode = "keep",
 ) -> Report:
     """Read a file as it grows until told to stop.
 
     Args:
         on_news: told in a sentence when the file is missing, replaced or shrunk.
+        secrets: what becomes of credentials in new records.
 
     Raises:
         BadInput, UnknownFormat: it is a folder, cannot be read, or has no format we know.
     """
-    follower = Follower(ledger, path, on_news, session=session, format_name=format_name)
+    follower = Follower(
+        ledger, path, on_news, session=session, format_name=format_name, secrets=secrets
+    )
     while not stop.is_set:
         follower.step()
         select.select([stop.fd], [], [], POLL_S)
@@ -222,6 +238,9 @@ def _joined(reports: list[Report], name: str) -> Report:
         total.warnings += report.warnings
         for what, count in report.unknown.items():
             total.unknown[what] = total.unknown.get(what, 0) + count
+        total.are_secrets_redacted |= report.are_secrets_redacted
+        for what, count in report.secrets.items():
+            total.secrets[what] = total.secrets.get(what, 0) + count
         for key, count_of in report.sessions.items():
             known = total.sessions.get(key)
             if known is None:

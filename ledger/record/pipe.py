@@ -17,6 +17,7 @@ from ..import_report import Report
 from ..importing import HEAD_LINE_BYTES, open_pipe
 from ..ingest import SourceReader
 from ..ledger import Ledger
+from ..write_guard import SecretsMode
 
 READ_BYTES = 256 * 1024
 HEAD_BYTES_MAX = 64 * 1024
@@ -43,6 +44,7 @@ def read_pipe(
     *,
     session: str = "",
     format_name: str = "",
+    secrets: SecretsMode = "keep",
 ) -> Report:
     """Read a pipe to its end, or until told to stop; then everything whole is committed.
 
@@ -50,6 +52,7 @@ def read_pipe(
         descriptor: open for reading.
         session: name of the (first) session; "" = the source's own, or a name with the time.
         format_name: "" = told from the first line.
+        secrets: what becomes of credentials.
 
     Raises:
         BadInput, UnknownFormat: nothing came, or it has no format we know.
@@ -57,7 +60,9 @@ def read_pipe(
     head, is_ended = _read_head(descriptor, stop, is_told=bool(format_name))
     if not head:
         raise BadInput("Nothing came through the pipe.", "Does the command before it print?")
-    reader = open_pipe(ledger, head, name=NAME, session=session, format_name=format_name)
+    reader = open_pipe(
+        ledger, head, name=NAME, session=session, format_name=format_name, secrets=secrets
+    )
     reader.push(head)
     first_waiting_s: float | None = time.monotonic() if reader.waiting else None
     while not is_ended and not stop.is_set:

@@ -21,6 +21,7 @@ from .openai_units import Part, Unit
 
 _DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 _THINKING = frozenset({"thinking", "redacted_thinking"})
+_CLIENT_CALLS = ("function_call", "custom_tool_call")
 _PAIRED = frozenset(
     {"computer_call_output", "local_shell_call_output", "shell_call_output",
      "apply_patch_call_output"}
@@ -165,15 +166,11 @@ def _part(part: Part, role: str, rules: OpenAIRules) -> Json | None:
 
 
 def _settled(items: list[tuple[Part, Json]], repairs: list[Repair]) -> list[Json]:
-    """Leave out reasoning without what followed it, and halves of provider-run pairs."""
+    """Leave out reasoning without what followed it, and halves of a provider's own pairs."""
+    halves = _halves([item for _, item in items])
     out: list[tuple[Part, Json]] = []
-    called = {i.get("call_id") for _, i in items if str(i.get("type")).endswith("_call")}
-    answered = {i.get("call_id") for _, i in items if str(i.get("type")).endswith("_output")}
-    for part, item in items:
-        kind = str(item.get("type"))
-        is_lost = kind in _PAIRED and item.get("call_id") not in called
-        is_open = f"{kind}_output" in _PAIRED and item.get("call_id") not in answered
-        if is_lost or is_open:
+    for place, (part, item) in enumerate(items):
+        if place in halves:
             detail = "A provider's call and its result are sent together or not at all."
             repairs.append(Repair("server_tool_pair", part.item, detail))
         else:
@@ -186,6 +183,26 @@ def _settled(items: list[tuple[Part, Json]], repairs: list[Repair]) -> list[Json
         else:
             kept.append(item)
     return kept[::-1]
+
+
+def _halves(items: Sequence[Json]) -> set[int]:
+    """Places of own calls and outputs that find no partner, or whose id another call has."""
+    used = {item.get("call_id") for item in items if item.get("type") in _CLIENT_CALLS}
+    waiting: dict[tuple[str, str], int] = {}
+    alone: set[int] = set()
+    for place, item in enumerate(items):
+        kind, name = str(item.get("type")), item.get("call_id")
+        is_call = f"{kind}_output" in _PAIRED
+        if is_call and isinstance(name, str) and name not in used:
+            used.add(name)
+            waiting[f"{kind}_output", name] = place
+            alone.add(place)
+        elif is_call:
+            alone.add(place)
+        elif kind in _PAIRED:
+            call = waiting.pop((kind, str(name)), None)
+            alone = alone - {call} if call is not None else alone | {place}
+    return alone
 
 
 def _is_said(item: Json) -> bool:

@@ -25,7 +25,6 @@ from .openai_parts import (
     arguments_of_input,
     block_of_part,
     input_of_arguments,
-    is_own_block,
     part_of_block,
     whole,
 )
@@ -238,8 +237,3 @@ def _result_message(role: str, blocks: Sequence[Mapping[str, Any]], wire: Json) 
     if "content" in first:
         message["content"] = first["content"]
     return message
-
-
-def is_plain_block(block: Mapping[str, Any]) -> bool:
-    """True for a block that a message of this API can hold as a part."""
-    return block.get("type") in ("text", "image") or not is_own_block(block.get("type"))

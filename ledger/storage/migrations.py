@@ -41,7 +41,8 @@ CREATE TABLE bodies(
     salt BLOB,
     size INTEGER NOT NULL,
     data BLOB,
-    lookup BLOB
+    lookup BLOB,
+    instead BLOB
 ) STRICT;
 CREATE INDEX bodies_lookup ON bodies(lookup) WHERE lookup IS NOT NULL;
 CREATE TABLE sources(
@@ -77,6 +78,13 @@ CREATE TABLE records(
     events INTEGER NOT NULL,
     PRIMARY KEY(source, offset)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE masks(
+    source INTEGER NOT NULL,
+    offset INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    PRIMARY KEY(source, offset)
+) STRICT, WITHOUT ROWID;
 CREATE INDEX records_key ON records(key);
 CREATE INDEX records_version ON records(session, version) WHERE events > 0;
 CREATE INDEX events_marks ON events(session, type, version) WHERE type IN {marks};
@@ -92,9 +100,11 @@ BEGIN SELECT raise(ABORT, 'events are never replaced'); END;
 CREATE TRIGGER bodies_only_redacted BEFORE UPDATE ON bodies
 WHEN new.id <> old.id OR new.key <> old.key OR new.size <> old.size
      OR new.data IS NOT NULL OR new.salt IS NOT NULL OR new.lookup IS NOT NULL
+     OR (old.data IS NULL AND new.instead IS NOT old.instead)
 BEGIN SELECT raise(ABORT, 'bodies are only ever redacted'); END;
 CREATE TRIGGER bodies_no_replace BEFORE INSERT ON bodies
 WHEN EXISTS (SELECT 1 FROM bodies WHERE key = new.key OR id = new.id)
+     OR new.instead IS NOT NULL
 BEGIN SELECT raise(ABORT, 'bodies are never replaced'); END;
 CREATE TRIGGER bodies_no_delete BEFORE DELETE ON bodies
 BEGIN SELECT raise(ABORT, 'bodies are never removed'); END;

@@ -89,7 +89,7 @@ class Sources:
     """The `sources`, `chunks` and `records` tables."""
 
     def __init__(self, connection: Connection) -> None:
-        self._db = connection
+        self.db = self._db = connection
 
     def create(
         self, name: str, kind: str, format_name: str, head: bytes, options: SourceOptions
@@ -251,6 +251,11 @@ class Sources:
             if start + len(raw) >= offset + length:
                 break
         return out
+
+    def cleared(self, source: int) -> set[int]:
+        """Where records begin whose bytes were overwritten: nothing can be compared with them."""
+        query = "SELECT offset FROM records WHERE source = ? AND digest = x''"
+        return {offset for (offset,) in self._db.rows(query, (source,))}
 
     def rows(self, source: int) -> Iterator[RecordRow]:
         """All records of a source, in order."""

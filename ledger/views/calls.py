@@ -80,7 +80,7 @@ def _not_as_sent(session: Session, version: int, event: ModelCalled) -> LedgerEr
     items = load_items(session.store, session.id, (entry.text_id for entry in window.entries))
     keys = {key for item in items.values() for key in keys_in(item.block)}
     keys |= {key for key in (event.params, event.marks) if key is not None}
-    if REDACTED in session.store.bodies.get_many(keys).values():
+    if session.store.bodies.redacted(keys):
         return BadInput(
             f"Parts of the request at version {version} were redacted: it cannot be shown as sent.",
             f"See what is left with `ctxledger window {quote(session.name)} --at {version}`.",

@@ -84,11 +84,12 @@ def view_entries(session: Session, entries: Sequence[Entry]) -> tuple[ViewEntry,
             for entry, shown in zip(entries, placed, strict=True)
         }
     )
+    redacted = session.store.bodies.redacted(item.block.body for item in items.values())
     return tuple(
         ViewEntry(
             key=entry.key,
             item=shown.item,
-            form=entry.form,
+            form="redacted" if items[entry.text_id].block.body in redacted else entry.form,
             message=shown.message,
             role=shown.role,
             type=shown.block.type,

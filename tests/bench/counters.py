@@ -33,6 +33,9 @@ ROUNDS = 100
 ERROR_TOKENS_MIN, GROWTH_TOKENS_MIN = 5, 50
 """Below these a sample's weight does not rise any more."""
 
+SAMPLES_MIN = 10
+"""Rows with fewer samples are left out of the table."""
+
 
 class Sample(NamedTuple):
     """New blocks, and by how many tokens the reported context grew."""
@@ -208,6 +211,24 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
+def foreseen(files: Sequence[Path]) -> list[float]:
+    """Errors of the size that `window` shows just before each call but the first, sorted."""
+    found: list[float] = []
+    for path in files:
+        with Ledger.open() as ledger:
+            try:
+                import_file(ledger, path)
+            except LedgerError:
+                continue
+            for _, name in ledger.store.session_names():
+                session = ledger.find(name)
+                for version, _, reported in list(calls_of(session))[1:]:
+                    context = session.window(version - 1).context
+                    if context is not None:
+                        found.append(abs(context.tokens - reported) / reported)
+    return sorted(found)
+
+
 def row(name: str, group: Sequence[Sample], by: Counter) -> str:
     """One line of the table."""
     given = points(group, by)
@@ -233,7 +254,8 @@ def main() -> int:
     if not folder:
         print("Set CTXLEDGER_RECORDINGS to a folder of recordings.")
         return 2
-    found = [s for s in samples(recordings(Path(folder))) if not s.is_whole]
+    files = recordings(Path(folder))
+    found = [s for s in samples(files) if not s.is_whole]
     groups: dict[str, list[Sample]] = defaultdict(list)
     for sample in found:
         family = family_of(sample.model)
@@ -245,8 +267,14 @@ def main() -> int:
         "| calibrated: median, p90 | sum |\n|---|---|---|---|---|---|---|---|"
     )
     for name, group in sorted(groups.items()):
-        for by in able:
+        for by in able if len(group) >= SAMPLES_MIN else ():
             print(row(name, group, by))
+    sizes = foreseen(files)
+    print(
+        f"\nSize shown just before a call, against the size reported for it: {len(sizes)} calls,"
+        f" median {statistics.median(sizes):.2%}, p90 {quantile(sizes, 0.9):.1%},"
+        f" worst {sizes[-1]:.0%}"
+    )
     for name in missing:
         print(f"\nNot measured here: {name}")
     return 0

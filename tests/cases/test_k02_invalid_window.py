@@ -54,7 +54,7 @@ def pairs(session: Session) -> list[tuple[dict[str, Any], str]]:
 
 
 def test_k02_05_an_id_used_again_in_a_later_turn(case: Case, told: Told) -> None:
-    """The chat rendering of the case comes with the OpenAI format."""
+    """The chat rendering of the case is in tests/formats/test_openai_chat.py."""
     messages = case("k02-05")["input"]["messages"]
     session = told.tell(*as_anthropic(messages))
     assert len(session.window().entries) == 6

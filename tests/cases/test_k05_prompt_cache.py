@@ -6,16 +6,20 @@ Evicting in batches is a policy's work; here it is only counted how often a pref
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ctxledger.ledger.cache_breaks import CacheBreak
+from ctxledger.ledger.exporting.native import native_lines
 from ctxledger.ledger.finding.caching import cache_report
+from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.session import Session
 from ctxledger.ledger.views.comparing import compare
 
@@ -31,7 +35,9 @@ def breaks(session: Session) -> list[CacheBreak]:
     return [found.found for found in cache_report(session, session.version).breaks]
 
 
-def call(number: int, usage: Line | None = None, minutes: int | None = None, **more: Any) -> list[Line]:  # noqa: E501
+def call(
+    number: int, usage: Line | None = None, minutes: int | None = None, **more: Any
+) -> list[Line]:
     """A call, its answer and its usage."""
     at = {} if minutes is None else {"at": 1_893_456_000_000 + minutes * 60_000}
     lines: list[Line] = [
@@ -67,10 +73,10 @@ def test_k05_01_the_projection_is_pure_and_the_prefix_stable(told: Told, case: C
     ends = [e.version for e in session.events(types=("message_appended",))][::2]
     sent = [session.render(version).body["messages"] for version in ends]
     assert sent == [session.render(version).body["messages"] for version in ends]
-    for older, newer in zip(sent, sent[1:], strict=False):
+    for older, newer in itertools.pairwise(sent):
         assert newer[: len(older)] == older
     windows = [session.structure(version).entries for version in ends]
-    for was, now in zip(windows, windows[1:], strict=False):
+    for was, now in itertools.pairwise(windows):
         assert now[: len(was)] == was
     assert breaks(session) == []
 
@@ -210,3 +216,30 @@ def test_a_failed_call_has_cached_nothing(told: Told) -> None:
         {"type": "result", "call": "f", "error": "overloaded"},
     ]
     assert breaks(told.tell(*START, *call(1, usage), *failed, *call(2, again))) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "seen"),
+    [
+        ("auto-compaction", [(31, "unexplained", ""), (37, "edit", "c1")]),
+        ("microcompaction", [(21, "thinking", ""), (31, "thinking", ""), (39, "edit", "e1"),
+                             (90, "expired", "")]),
+        ("small", []),
+    ],
+)  # fmt: skip
+def test_real_sessions_break_where_something_happened(
+    told: Told, recordings: Path, name: str, seen: list[tuple[int, str, str]]
+) -> None:
+    """The other 200 calls read to the token what was there before."""
+    import_file(told.ledger, recordings / "claude-code" / f"{name}.jsonl")
+    session = told.ledger.find("@")
+    report = cache_report(session, session.version)
+    assert [(b.found.number, b.found.reason, b.handle) for b in report.seen] == seen
+    assert (report.lost_tokens > 200_000) == bool(seen)
+
+
+def test_how_long_a_write_is_kept_survives_an_export(told: Told) -> None:
+    usage = {"cache_creation_input_tokens": 9, "cache_creation": {"ephemeral_1h_input_tokens": 9}}
+    session = told.tell(*START, *call(1, usage))
+    lines = [line for _, part in native_lines(session) for line in part]
+    assert [line["usage"] for line in lines if "usage" in line] == [usage]

@@ -35,6 +35,16 @@ def fixed_context(db: Path | str, width: int | None = None) -> Context:
     )
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home folder: no agent of the real machine is found."""
+    folder = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(folder))
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
 @pytest.fixture
 def db(tmp_path: Path) -> Path:
     """A ledger file that does not exist yet."""

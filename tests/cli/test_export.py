@@ -7,7 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import Result
+
+from ctxledger.ledger.render.openai_rules import check_openai
 
 Run = Callable[..., Result]
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -119,3 +122,19 @@ def test_what_came_from_no_recording_has_no_original(run: Run, db: Path) -> None
     assert result.exit_code == 2
     assert "--format events" in result.stderr
     assert len(run("export", "made", "--format", "events").stdout.splitlines()) == 2
+
+
+def test_a_window_is_written_for_either_provider(run: Run, tmp_path: Path) -> None:
+    recording = FIXTURES / "openai-chat-tool-calls.yaml"
+    sent = yaml.safe_load(recording.read_bytes())["interactions"][3]["request"]["parsed_body"]
+    shown = run("window", recording, "--at", "call2", "--format", "openai")
+    assert json.loads(shown.stdout) == sent
+    target = tmp_path / "request.json"
+    run("export", recording, "--at", "call2", "--format", "anthropic", "-o", target)
+    theirs = json.loads(target.read_text())
+    assert theirs["messages"][1]["content"][0]["type"] == "tool_use"
+    assert "n" not in theirs, "parameters of another provider are not sent"
+    ours = run("window", FIXTURES / "anthropic-agent-loop.yaml", "--format", "openai").stdout
+    body = json.loads(ours)
+    assert [m["role"] for m in body["messages"]][-2:] == ["tool", "assistant"]
+    assert check_openai(body) == ()

@@ -101,7 +101,7 @@ def test_one_bad_file_of_many_stops_nothing(run: Run, tmp_path: Path) -> None:
         (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9, "binary"),
         (b"Dear diary, nothing happened.\n" * 9, "none of the formats"),
         (
-            b'{"model": "gpt-4o", "messages": [{"role": "tool", "tool_call_id": "x"}]}\n',
+            b'{"timestamp": "t", "type": "session_meta", "payload": {}}\n',
             "not supported yet",
         ),
     ],

@@ -14,12 +14,7 @@ import pytest
 from click.testing import Result
 
 from ctxledger.cli.demo_data import write_recording
-from ctxledger.ledger import Ledger
-from ctxledger.ledger.exporting.page_html import html
-from ctxledger.ledger.exporting.page_markdown import code_span, fenced, markdown
-from ctxledger.ledger.exporting.report import report
-from ctxledger.ledger.exporting.report_page import report_page
-from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.exporting.page_markdown import code_span, fenced
 from ctxledger.ledger.plaintext import plain
 
 Run = Callable[..., Result]
@@ -133,20 +128,39 @@ def test_without_a_compaction_it_says_so(run: Run, tmp_path: Path) -> None:
     assert "no compaction" in result.stderr
 
 
-def test_secrets_are_hidden_before_texts_are_cut(told: Callable[..., Path]) -> None:
-    secret = "sk-" + "a1B2" * 300
-    path = told(f"{'x' * 390} {secret}", f"use {secret}", brief=f"{'y' * 1990} {secret}")
+def test_secrets_are_hidden_before_texts_are_cut(run: Run, told: Callable[..., Path]) -> None:
+    secret = "sk-ant-api03-" + "a1B2" * 20
+    password = "correct7horse"
+    path = told(
+        f"{'x' * 390} {secret}", f"use {secret}", f"psql postgres://me:{password}@db/x",
+        f"it is {password}", brief=f"{'y' * 1990} {secret}",
+    )  # fmt: skip
+    for form in ("markdown", "html"):
+        page = run("report", path, "--format", form).stdout
+        assert "sk-ant" not in page
+        assert password not in page
+        assert "it is [redacted:url]" in page
+        assert "hidden in 6 places" in page  # the title, four texts, the brief
+        assert "sk-ant" in run("report", path, "--format", form, "--with-secrets").stdout
+    assert password not in run("report", path, "--json").stdout
 
-    def hide(text: str) -> tuple[str, int]:
-        return text.replace(secret, "[hidden]"), text.count(secret)
 
-    with Ledger.open() as ledger:
-        import_file(ledger, path)
-        blocks = report_page(report(ledger.find("told"), hide=hide))
-        for page in (markdown(blocks), html(blocks)):
-            assert "sk-" not in page
-            assert "[hidden]" in page
-            assert "4 secrets were found" in page  # the title, two texts, the brief
+def test_a_secret_in_a_command_is_hidden(run: Run, tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    call = {"type": "tool_use", "id": "t", "name": "Bash",
+            "input": {"command": f"curl -H 'x: {secret}'\n\tu"}}  # fmt: skip
+    result = {"type": "tool_result", "tool_use_id": "t", "content": f"no: {secret}",
+              "is_error": True}  # fmt: skip
+    lines = [
+        {"id": "a", "role": "assistant", "content": [call]},
+        {"id": "b", "role": "user", "content": [result]},
+        {"type": "compact", "sources": ["a/0", "b/0"], "brief": "x"},
+    ]
+    path = tmp_path / "s.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    page = run("report", path).stdout
+    assert "ghp_" not in page
+    assert page.count("[redacted:github]") >= 2
 
 
 HOSTILE = (

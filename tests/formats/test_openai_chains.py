@@ -99,3 +99,8 @@ def test_compact_that_rewrites_messages_is_no_plain_compaction() -> None:
     drafts = drafts_of(rows)
     assert not of_type(drafts, ImportCompaction)
     assert of_type(drafts, RewriteWindow)
+
+
+def test_items_with_empty_ids_are_no_references(tmp_path: Path) -> None:
+    body = {"model": "m", "input": [{"role": "user", "content": "q", "id": ""}]}
+    session_of([pair(body, responded(1, text_item(1, "a"))), pair(body)], tmp_path)

@@ -199,9 +199,14 @@ EXAMPLES: tuple[AnyEvent, ...] = (
     RecordQuarantined(source=3, offset=70_000, length=512, reason="not_json", at_ms=AT_MS),
     ContentRedacted(
         bodies=(key(22), key(23)),
+        instead=(key(24), key(25)),
         items=("2.0",),
-        reason="secret",
-        rule="anthropic_key",
+        reason="secrets",
+        rule="forms",
+        kinds=(("anthropic", 2), ("url", 1)),
+        sources=(1,),
+        masked_bytes=120,
+        note=key(26),
         at_ms=AT_MS,
     ),
 )

@@ -1,163 +1,26 @@
-"""The story of an item as a screen, or as the JSON of the contract.
+"""The story of an item as a screen.
 
-Knows nothing about how it is found: see ledger/finding/blaming.py.
+Knows nothing about how it is found: see blame_stories.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from msgspec import Struct
-
-from ctxledger.ledger.deltas import keys_of
-from ctxledger.ledger.events import WindowCompacted
-from ctxledger.ledger.finding.blaming import Life
 from ctxledger.ledger.plaintext import cell_width, cut, one_line
-from ctxledger.ledger.views.comparing import project_folder
-from ctxledger.ledger.views.contents import ViewEntry
-from ctxledger.ledger.views.grouping import describe, said_by_user
-from ctxledger.ledger.window import Entry, split_id
 
-from .arguments import command_line, with_ledger
-from .context import Context
+from .blame_stories import Story, answer, left_words
 from .diff_text import items
-from .event_text import iso_time
 from .output import Output, Styled
 from .tables import Column, number, one_line_text
-
-if TYPE_CHECKING:
-    from ctxledger.ledger import Session
 
 LABEL_CELLS = 10
 WORDS_CELLS_MAX = 400
 """Of an item's text on a terminal; `show` has it in full."""
 FULL_STORIES_MAX = 3
 """More are shown as a table."""
-EXCERPT_BEFORE_CHARS, EXCERPT_AFTER_CHARS = 80, 160
-REPEATED_CHARS_MAX = 400
-"""Texts of up to this length are looked for in the brief."""
-
-
-class Story(Struct, frozen=True):
-    """One item with its stays in the window."""
-
-    session: str
-    entry: ViewEntry
-    """The item as it was recorded."""
-    about: str
-    """What it says or does, around the words that were asked for."""
-    lives: tuple[Life, ...]
-    entered_at: tuple[str, ...]
-    """Time of each entering by the source's clock, "" where it has none."""
-    brief: str
-    """What is known of the brief that stands for it, "" when there is none."""
-    put_back: str
-    """The command for a shell, "" when the item is there."""
-
-
-def stories_of(
-    context: Context, session: Session, lives: Sequence[Life], *, file: str, words: str = ""
-) -> list[Story]:
-    """Join lives with what the items hold.
-
-    Args:
-        words: what was asked for; "" = the item's own text. Looked for in the brief.
-        file: the SESSION argument; a file must be taken in before anything can be put back.
-    """
-    found = [(item, tuple(its)) for item, its in groupby(lives, key=lambda life: life.item)]
-    views = session.view_entries([Entry(item) for item, _ in found])
-    calls = [entry for entry in _calls_of(session, views) if entry.item not in dict(found)]
-    about = describe(views, project_folder(session), others=calls)
-    stories = []
-    for (_, its), view in zip(found, views, strict=True):
-        command = with_ledger(context, its[-1].put_back)
-        source = context.file_of(file)
-        if command and source:
-            command = f"{command_line(context, 'ingest', source)} && {command}"
-        stories.append(
-            Story(
-                session=session.name,
-                entry=view,
-                about=_about(view, about[view.key].subject, words),
-                lives=its,
-                entered_at=tuple(_time_of(session, life.entered) for life in its),
-                brief=_brief_words(session, its[-1], words or said_by_user(view.text) or view.text),
-                put_back=command,
-            )
-        )
-    return stories
-
-
-def _about(view: ViewEntry, subject: str, words: str) -> str:
-    text = view.text
-    at = text.find(words) if words else -1
-    if at > EXCERPT_BEFORE_CHARS:
-        start = at - EXCERPT_BEFORE_CHARS
-        return f"... {one_line_text(text[start : at + len(words) + EXCERPT_AFTER_CHARS])}"
-    return one_line_text(text) if view.type == "text" else subject
-
-
-def _calls_of(session: Session, views: Sequence[ViewEntry]) -> list[ViewEntry]:
-    """The calls that results answer: they stand at most one message before, in most windows."""
-    wanted = {view.block.tool_id for view in views if view.type.endswith("tool_result")}
-    if not wanted:
-        return []
-    found: dict[str, Entry] = {}
-    for stored in session.events(types=("message_appended", "message_extended")):
-        index = 0
-        for message in getattr(stored.event, "messages", ()):
-            for block in message.blocks:
-                if block.tool_id in wanted and block.type.endswith("tool_use"):
-                    found.setdefault(block.tool_id, Entry(f"{stored.version}.{index}"))
-                index += 1
-        if len(found) == len(wanted):
-            break
-    return list(session.view_entries(list(found.values())))
-
-
-def _time_of(session: Session, version: int) -> str:
-    if not version:
-        return ""
-    moment = iso_time(session.store.read_one(session.id, version).event.at_ms) or ""
-    return moment[:19].replace("T", " ")
-
-
-def _brief_words(session: Session, life: Life, words: str) -> str:
-    if not life.brief:
-        return ""
-    (view,) = session.view_entries([Entry(life.brief)])
-    text = f"brief {life.brief} ({number(view.tokens)} tokens) stands for it"
-    compacted = session.store.read_one(session.id, split_id(life.brief)[0]).event
-    if isinstance(compacted, WindowCompacted):
-        window = session.store.window(session.id, compacted.base_version)
-        sources = keys_of(compacted.sources, [entry.key for entry in window.entries])
-        text += f" and {items(len(sources) - 1)} more" if len(sources) > 1 else ""
-    if len(words) > REPEATED_CHARS_MAX:
-        return text
-    is_repeated = one_line_text(words) in one_line_text(view.text)
-    return text + ("; it repeats the words" if is_repeated else "; it does not repeat the words")
-
-
-def story_json(story: Story) -> Iterator[dict[str, object]]:
-    """The JSON of `blame`: one object for each stay in the window."""
-    for life in story.lives:
-        yield {
-            "session": story.session,
-            "item": life.item,
-            "entered": life.entered,
-            "left": life.left,
-            "by": life.left_by or None,
-            "brief": life.brief or None,
-            "in_window": life.in_window,
-            "entered_by": life.by,
-            "form": life.form or None,
-            "tokens": life.tokens,
-            "why": life.why,
-            "put_back": story.put_back or None,
-            "text": story.entry.text,
-        }
+TABLE_ROWS_MAX = 12
+"""Of a table on a terminal: the answer below it stays in sight."""
 
 
 def show_stories(out: Output, stories: Sequence[Story]) -> None:
@@ -172,17 +35,39 @@ def show_stories(out: Output, stories: Sequence[Story]) -> None:
         Column("item"), Column("entered", is_number=True), Column("left", is_number=True),
         Column("by"), Column("brief"), Column("now"), Column("what", is_flexible=True),
     )  # fmt: skip
+    shown = stories[:TABLE_ROWS_MAX] if out.is_terminal else stories
     rows = [
         (
             last.item, number(last.entered), number(last.left), last.left_by, last.brief,
             Styled("in the window", "green") if last.in_window else last.form or "gone",
             story.about,
         )
-        for story in stories
+        for story in shown
         for last in (story.lives[-1],)
     ]  # fmt: skip
     out.table(columns, rows)
+    if len(shown) < len(stories):
+        out.line(Styled(f"{items(len(stories) - len(shown))} more; piped, all are shown", "dim"))
+    _show_causes(out, stories)
     out.note("The story of one: `ctxledger blame SESSION ITEM`.")
+
+
+def _show_causes(out: Output, stories: Sequence[Story]) -> None:
+    """Say what took the items away that are gone, and how each of these is undone."""
+    out.line()
+    stay = sum(story.lives[-1].in_window for story in stories)
+    _field(out, "in short", f"{stay} of {items(len(stories))} in the window", "bold")
+    causes: dict[tuple[str, str], list[Story]] = {}
+    for story in stories:
+        last = story.lives[-1]
+        if not last.in_window and last.left is not None:
+            causes.setdefault((left_words(last), story.put_back), []).append(story)
+    for (left, put_back), mine in causes.items():
+        missing = sum(story.in_brief is False for story in mine)
+        words = f"{items(len(mine))} {left}" + (f", {missing} not in the brief" if missing else "")
+        _field(out, "", words, "yellow")
+        if put_back:
+            _field(out, "put back", put_back, "cyan", is_whole=True)
 
 
 def _show_story(out: Output, story: Story) -> None:
@@ -194,7 +79,7 @@ def _show_story(out: Output, story: Story) -> None:
         Styled(f"  {story.session}", "dim"),
     )
     _field(out, "", story.about, cells_max=WORDS_CELLS_MAX)
-    out.line()
+    _field(out, "in short", answer(story), "bold")
     for life, time in zip(story.lives, story.entered_at, strict=True):
         if life.entered:
             moment = f", {time} UTC" if time else ""

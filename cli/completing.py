@@ -25,13 +25,13 @@ Words = tuple[str, ...]
 
 SESSION_COMMANDS = frozenset(
     {"inspect", "log", "window", "show", "diff", "blame", "report", "stats", "rollback", "fork",
-     "export"}
+     "export", "redact"}
 )  # fmt: skip
 """Their first argument is a session or a file."""
 REFERENCE_COMMANDS = frozenset({"show", "diff", "report"})
 """References follow the session, or stand in its place."""
 HANDLE_COMMANDS = frozenset({"rollback"})
-FILE_COMMANDS = frozenset({"ingest"})
+FILE_COMMANDS = frozenset({"ingest", "backup", "restore"})
 WORD_COMMANDS = {"completion": ("bash", "zsh", "fish", "powershell")}
 REFERENCE_OPTIONS = frozenset({"--at", "--to"})
 SESSION_OPTIONS = frozenset({"--session"})

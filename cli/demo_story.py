@@ -115,7 +115,8 @@ def _what_it_dropped(out: Output, session: Session) -> None:
 def _where_a_rule_went(context: Context, session: Session) -> None:
     from ctxledger.ledger.finding.recall import blame_text
 
-    from .blame_text import show_stories, stories_of
+    from .blame_stories import stories_of
+    from .blame_text import show_stories
 
     out = context.out
     title = "Where a standing instruction of the review went"

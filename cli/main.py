@@ -64,6 +64,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("keep", "Prove that nothing was changed or cut off."),
     "head": ("keep", "Print the head to save for `verify --since`."),
     "redact": ("keep", "Remove contents for good: secrets, a pattern, an item."),
+    "backup": ("keep", "Copy the ledger to a new file, checked, while it is in use."),
+    "restore": ("keep", "Make a ledger of a backup."),
     "rebuild": ("keep", "Make indexes and snapshots anew from the events."),
     "completion": ("keep", "Print the script that teaches your shell to complete."),
 }
@@ -126,7 +128,7 @@ class Program(click.Group):
         if is_unknown and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], COMMANDS, 3)
+            near = get_close_matches(args[0], COMMANDS, 3, 0.7)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             ctx.fail(f"There is no command {args[0]!r}.{hint}")
         return super().resolve_command(ctx, args)

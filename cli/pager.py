@@ -43,7 +43,10 @@ class Pager:
 
 def start_pager() -> Pager | None:
     """Start it; None when there is none or the user wants none (`PAGER=cat`, `PAGER=`)."""
-    command = shlex.split(os.environ.get("PAGER", "less"))
+    try:
+        command = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:  # a quote without an end
+        return None
     if not command or command[0] == "cat" or shutil.which(command[0]) is None:
         return None
     environment = {**os.environ}

@@ -12,8 +12,8 @@ from pathlib import Path
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.import_report import Report
 from ctxledger.ledger.importing import FileSource, open_reader, refuse_own_file
-from ctxledger.ledger.write_guard import SecretsMode
 from ctxledger.ledger.plaintext import one_line
+from ctxledger.ledger.write_guard import SecretsMode
 
 from .output import Output
 

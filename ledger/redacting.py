@@ -26,6 +26,7 @@ from .redaction_orders import Order
 from .storage.connection import BUSY_WAIT_S
 from .storage.masks import Masks
 from .storage.migrations import CACHES, statements
+from .storage.scrubbing import scrub
 from .storage.sources import RecordRow, Source
 
 EVENTS_READ = 500
@@ -124,7 +125,7 @@ def finish_redaction(ledger: Ledger, wait_s: float = BUSY_WAIT_S) -> bool:
     if ledger.db.row("SELECT 1 FROM meta WHERE key = ?", (_PENDING,)) is None:
         return False
     ledger.db.overwrite_deleted()
-    ledger.db.scrub("INSERT OR REPLACE INTO meta(key, value) VALUES ('scrub', x'02')", wait_s)
+    scrub(ledger.db, "INSERT OR REPLACE INTO meta(key, value) VALUES ('scrub', x'02')", wait_s)
     with ledger.db.transaction():
         ledger.db.execute("DELETE FROM meta WHERE key = ?", (_PENDING,))
     return True

@@ -29,7 +29,8 @@ def blame(context: Context, arguments: tuple[str, ...], text: str) -> None:
     """
     from ctxledger.ledger.finding.recall import blame_item, blame_text
 
-    from ..blame_text import show_stories, stories_of, story_json
+    from ..blame_stories import stories_of, story_json
+    from ..blame_text import show_stories
 
     name, items = split_session(context, arguments, 0 if text else 1, are_items=True)
     if not items and not text:

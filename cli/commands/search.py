@@ -45,7 +45,7 @@ def search(context: Context, words: tuple[str, ...], session: str, limit: int) -
     """
     from ctxledger.ledger.finding.searching import search as search_ledger
 
-    chosen = context.reading(session) if session else None
+    chosen = context.reading(session) if session or context.file_of("") else None
     ledger = chosen.ledger if chosen is not None else context.ledger("auto")
     hits = search_ledger(
         ledger, " ".join(words), session=chosen.id if chosen is not None else None, limit=limit + 1

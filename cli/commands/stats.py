@@ -54,7 +54,7 @@ def stats(context: Context, session: str, at: str) -> None:
     from ctxledger.ledger.finding.statistics import ledger_numbers, session_numbers
 
     out = context.out
-    if session:
+    if session or context.file_of(""):
         chosen = context.reading(session)
         numbers = session_numbers(chosen, chosen.resolve(at))
         if out.is_json:

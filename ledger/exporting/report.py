@@ -75,6 +75,8 @@ class Report(Struct, frozen=True):
     added: int
     depth: int
     """2 = a summary of a summary."""
+    freed: int | None
+    """Tokens that an eviction freed, as its source says."""
     sizes: tuple[Size, ...]
     lost: tuple[Loss, ...]
     brief_item: str
@@ -136,6 +138,7 @@ def report(
         dropped=len(lost),
         added=len(found.added),
         depth=getattr(event, "depth", 1),
+        freed=event.tokens.n if isinstance(event, ItemsEvicted) and event.tokens else None,
         sizes=tuple(_sizes(session, event, before, after)),
         lost=losses,
         brief_item=brief[0].item if brief else "",

@@ -52,6 +52,8 @@ def _facts(report: Report) -> Iterator[Line]:
     yield (f"When: version {report.version:,}{moment}",)
     if report.trigger:
         yield ("Triggered by: ", Recorded(report.trigger))
+    if report.freed is not None:
+        yield (f"Freed, as reported: {report.freed:,} tokens",)
     if report.depth > 1:
         yield (Strong(f"A summary of a summary, depth {report.depth}"),)
 
@@ -74,7 +76,7 @@ def _in_short(report: Report) -> Line:
 def _lost(report: Report) -> Iterator[Block]:
     yield Heading(2, ("What was lost",))
     if not report.lost:
-        yield Paragraph(("Nothing.",))
+        yield Paragraph(("Nothing of what is on record.",))
     for loss in report.lost:
         noun = "item" if loss.items == 1 else "items"
         yield Heading(3, (f"{_GROUPS[loss.group]}: {loss.items:,} {noun}, {loss.tokens:,} tokens",))

@@ -64,6 +64,8 @@ class Life(Struct, frozen=True):
     """The command that brings it back; "" when it is there."""
     why: str
     """What is on record about its leaving: trigger, numbers, reason."""
+    in_short: str = ""
+    """The same in a few words: `automatic, 167k -> 52k`; "" when there is nothing to say."""
 
 
 class _Blame:
@@ -77,6 +79,7 @@ class _Blame:
         self._events: dict[int, StoredEvent] = {}
         self._gone: dict[str, list[int]] = {}
         self._whys: dict[int, str] = {}
+        self._in_short: dict[int, str] = {}
 
     def stored(self, version: int) -> StoredEvent:
         if version not in self._events:
@@ -90,6 +93,11 @@ class _Blame:
         if version not in self._whys:
             self._whys[version] = _why(self.session, version, self.event(version))
         return self._whys[version]
+
+    def in_short(self, version: int) -> str:
+        if version not in self._in_short:
+            self._in_short[version] = _in_short(self.session, version, self.event(version))
+        return self._in_short[version]
 
     def touches(self, item: str) -> list[tuple[int, int]]:
         return touches_of(self.session.store, self.models, self.session.id, item)
@@ -168,6 +176,7 @@ def _stays_of(blame: _Blame, item: str, tokens: int) -> list[Life]:
                 tokens=tokens,
                 put_back=_put_back(blame, versions) if left is not None and versions else "",
                 why=blame.why(left) if left is not None else "",
+                in_short=blame.in_short(left) if left is not None else "",
             )
         )
     return lives
@@ -207,6 +216,24 @@ def _why(session: Session, version: int, event: AnyEvent) -> str:
     if isinstance(reason, bytes):
         parts.append(to_text(session.store.bodies.get(reason)))
     return ", ".join(part for part in parts if part)
+
+
+def _in_short(session: Session, version: int, event: AnyEvent) -> str:
+    if isinstance(event, ItemsEvicted):
+        freed = f"{_thousands(event.tokens.n)} freed" if event.tokens is not None else ""
+        return ", ".join(filter(None, (event.rule, freed)))
+    if not isinstance(event, WindowCompacted):
+        return ""
+    before, after = event.tokens_before, event.tokens_after
+    n = after.n if after is not None else reported_after(session, version)
+    sizes = "" if before is None else _thousands(before.n)
+    sizes += f" -> {_thousands(n)}" if before is not None and n is not None else ""
+    trigger = {"auto": "automatic"}.get(event.trigger, event.trigger)
+    return ", ".join(filter(None, (trigger, sizes)))
+
+
+def _thousands(tokens: int) -> str:
+    return f"{tokens / 1000:.0f}k" if tokens >= 10_000 else f"{tokens:,}"
 
 
 def _from_to(event: WindowCompacted, reported: int | None) -> str:

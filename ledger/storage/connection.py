@@ -36,8 +36,6 @@ CHECKPOINT_BYTES = 4 * 1024 * 1024
 is cheaper to sync than one that grows [measured: 150 against 230 us a commit]."""
 COMMIT_BYTES = 6 * 2048
 """What a commit writes to the WAL beside the contents: a leaf of each table and index."""
-SCRUBBED_WAL_BYTES_MAX = 64 * 1024
-"""A log that begins anew with one small commit is shorter; a longer one holds old pages."""
 PAGE_BYTES = 1024
 """For new files; small rows and many tables: 8 % less disk than pages of 4,096."""
 MEMORY = ":memory:"
@@ -306,40 +304,6 @@ class Connection:
         """From now on SQLite overwrites with zeros what this connection deletes."""
         self.execute("PRAGMA secure_delete=ON")
 
-    def scrub(self, last: str, wait_s: float = BUSY_WAIT_S) -> None:
-        """Write the file anew without its free space, and shorten the WAL to one small commit.
-
-        Other connections stay open. One that is in the middle of reading keeps the old pages in
-        the files until it is done; one that is writing is waited for.
-
-        Args:
-            last: a statement that changes a row: the commit that begins the WAL anew.
-
-        Raises:
-            LedgerBusy: somebody read or wrote for `wait_s`; nothing is lost, old pages may stay.
-            StorageFailed: there is no room for a second copy of the file.
-        """
-        if self.path == MEMORY:
-            self.execute(last)
-            return
-        deadline = time.monotonic() + wait_s
-        self.execute("VACUUM")
-        self.execute("PRAGMA journal_size_limit=0")  # a log that begins anew is cut
-        while True:
-            with suppress(LedgerBusy):
-                self.checkpoint()
-            with self.transaction():
-                self.execute(last)
-            if _size_of(f"{self.path}-wal") <= SCRUBBED_WAL_BYTES_MAX:
-                return
-            if time.monotonic() > deadline:
-                raise LedgerBusy(
-                    f"Another program is reading {self.path}: its files still hold old pages.",
-                    "What was redacted is gone from the ledger already; close that program and run"
-                    " `ctxledger redact --finish`.",
-                )
-            time.sleep(BUSY_SLEEP_S_MAX * 20)
-
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
@@ -390,13 +354,6 @@ class Connection:
                 "This is a defect of ctxledger; nothing was written.",
             )
         return CorruptLedger(f"{self.path}: {error}.", "Run `ctxledger verify`.")
-
-
-def _size_of(name: str) -> int:
-    try:
-        return Path(name).stat().st_size
-    except OSError:
-        return 0
 
 
 def _create_private(file: Path) -> None:

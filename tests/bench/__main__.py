@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from . import cases, inspector
+from . import cases, inspector, starting
 from .measure import Result, table
 
 RECORDING_BYTES_MIN = 1_000_000
@@ -50,7 +50,7 @@ def main() -> int:
         results += cases.windows(versions, folder)
         if files:
             results += cases.imports(files, folder)
-        results += cases.start_up(versions, folder)
+        results += starting.start_up(versions, folder)
     print(table(results))
     if not files:
         print("\nNo recordings over 1 MB: set CTXLEDGER_RECORDINGS for the disk and import lines.")

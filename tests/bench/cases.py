@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -253,33 +251,3 @@ def _plain_import(file: Path, path: Path) -> None:
             )
     connection.execute("COMMIT")
     connection.close()
-
-
-def start_up(versions: int, folder: Path) -> list[Result]:
-    """Whole commands against an empty Python process."""
-    path = folder / "start.db"
-    long_session(path, versions)
-    python = sys.executable
-
-    def run(*arguments: str) -> Callable[[], object]:
-        return lambda: subprocess.run(arguments, check=True, capture_output=True)
-
-    tool = [python, "-m", "ctxledger.cli.main"]
-    floor = run(python, "-c", "pass")
-    db = ("--db", str(path))
-    run(*tool, "window", "long", *db)()  # counts the tokens once
-    return [
-        Result("--help / python -c pass", ratio(run(*tool, "--help"), floor), "", 6.0),
-        Result(
-            f"log of {versions:,} events / python -c pass",
-            ratio(run(*tool, "log", "long", "-n", "50", *db), floor),
-            "",
-            12.0,
-        ),
-        Result(
-            f"window among {versions:,} events / python -c pass",
-            ratio(run(*tool, "window", "long", *db), floor),
-            "",
-            12.0,
-        ),
-    ]

@@ -78,6 +78,34 @@ def test_the_screen_says_what_stands_for_it(run: Run, recording: Path) -> None:
         assert words in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (SAID, "entered at 36, left at c1 (automatic, 174k -> 62k), its words are in the brief"),
+        (
+            "Technical mechanics for GitHub PR",
+            "entered at 3, left at c1 (automatic, 174k -> 62k), not in the brief",
+        ),
+        (SAID, "entered at 249, is in the window"),
+    ],
+)
+def test_text_is_answered_in_a_sentence(run: Run, recording: Path, words: str, answer: str) -> None:
+    result = run("blame", recording, "--text", words, width=200)
+    assert answer in " ".join(result.stdout.split())
+    assert "ctxledger rollback" in result.stdout
+
+
+def test_many_items_are_answered_on_one_screen(run: Run, recording: Path) -> None:
+    lines = run("blame", recording, "--text", "LastInteractionTime", width=80).stdout.splitlines()
+    assert len(lines) <= 24
+    text = "\n".join(lines)
+    assert "8 of 53 items in the window" in text
+    assert "45 items left at c1 (automatic, 174k -> 62k)" in text
+    assert text.count("ctxledger rollback") == 1
+    piped = run("blame", recording, "--text", "LastInteractionTime").stdout.splitlines()
+    assert len(piped) > 53
+
+
 def test_many_items_are_a_table(run: Run, recording: Path) -> None:
     lines = run("blame", recording, "--text", "NormalizeAfterLoad", width=80).stdout.splitlines()
     assert lines[0].split() == ["item", "entered", "left", "by", "brief", "now", "what"]

@@ -75,7 +75,7 @@ def listed(run: Run, *options: str) -> list[str]:
 @pytest.mark.parametrize(
     "command",
     [("log",), ("window",), ("show", "head"), ("diff",), ("blame", "--text", "hello web"),
-     ("log", "--json"), ("window", "--at", "2"), ("export", "--format", "events")],
+     ("log", "--json"), ("window", "--at", "2"), ("export", "--format", "events"), ("stats",)],
 )  # fmt: skip
 def test_without_a_ledger_the_newest_recording_is_shown_and_named(
     run: Run, agents: dict[str, Path], command: tuple[str, ...]
@@ -86,6 +86,12 @@ def test_without_a_ledger_the_newest_recording_is_shown_and_named(
     assert "has no sessions yet" in result.stderr
     named = run(*command[:1], agents["new"], *command[1:])
     assert result.stdout == named.stdout
+
+
+def test_search_looks_in_it_too(run: Run, agents: dict[str, Path]) -> None:
+    result = run("search", "hello", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["session"]) == (0, "new")
+    assert str(agents["new"]) in result.stderr
 
 
 def test_an_empty_ledger_is_the_same_as_none(run: Run, db: Path, agents: dict[str, Path]) -> None:

@@ -159,6 +159,13 @@ def test_a_pager_that_is_quit_early_is_no_problem(tmp_path: Path) -> None:
     assert b"Traceback" not in written
 
 
+@pytest.mark.parametrize("pager", ["less '", "", "cat", "/nonexistent/pager -x"])
+def test_without_a_pager_that_runs_all_is_shown_at_once(pager: str) -> None:
+    code, written = on_terminal("log", FIXTURE, "-n", "50", PAGER=pager)
+    assert code == 0
+    assert written.count(b"\n") >= 50
+
+
 def test_recorded_bytes_are_not_written_to_a_terminal() -> None:
     code, written = on_terminal("export", FIXTURE, "--format", "original")
     assert (code, written) == (2, b"")

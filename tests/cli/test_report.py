@@ -228,3 +228,39 @@ def test_html_suits_any_encoding(told: Callable[..., Path]) -> None:
         capture_output=True, check=True, env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )  # fmt: skip
     assert "héllo 中文" in Tags(ran.stdout.decode("ascii")).texts
+
+
+def test_an_eviction_is_reported_with_what_stands_in_its_place(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = [
+        {"type": "session", "name": "told"},
+        {"id": "a", "role": "user", "content": "one two three four five"},
+        {"type": "evict", "items": ["a/0"], "placeholder": "[gone]", "reason": "old"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    found = json.loads(run("report", path, "e1", "--json").stdout)
+    assert (found["kind"], found["dropped"], found["brief_item"]) == ("eviction", 1, "")
+    assert found["lost"][0]["shown"][0]["words"] == "one two three four five"
+    assert found["lost"][0]["shown"][0]["in_brief"] is None
+    assert "not word for word" not in run("report", path, "e1").stdout
+
+
+def test_a_covered_compaction_says_how_both_are_undone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    lines = [
+        {"type": "session", "name": "told"},
+        {"id": "a", "role": "user", "content": "one"},
+        {"type": "compact", "id": "b", "sources": ["a/0"], "brief": "first"},
+        {"type": "compact", "sources": ["b/0"], "brief": "second"},
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "ctxledger rollback told c1 c2" in run("report", path, "c1").stdout
+    assert json.loads(run("report", path, "--json").stdout)["handle"] == "c2"
+
+
+def test_a_fork_reports_what_its_parent_compacted(run: Run, recording: Path) -> None:
+    run("ingest", recording, "--session", "demo")
+    run("fork", "demo", "--at", "c1", "--name", "child")
+    mine, parents = (json.loads(run("report", s, "c1", "--json").stdout) for s in ("child", "demo"))
+    assert mine["lost"] == parents["lost"]
+    assert mine["session"] == "child"

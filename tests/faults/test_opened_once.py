@@ -28,8 +28,9 @@ OPEN_RECORDINGS = {
     "ledger/tokens.py",
     "ledger/record/follow.py",
     "ledger/exporting/native.py",
+    "ledger/storage/copies.py",
 }
-"""They open recordings, exports and the token table by a path of their own, never a ledger's."""
+"""They open recordings, exports, unborn copies, the token table by a path of their own, no ledger."""
 COPIERS = {"shutil", "zipfile", "tarfile", "mmap", "fileinput"}
 OPENERS = {
     "open", "fdopen", "read_bytes", "read_text", "write_bytes", "write_text", "touch", "rename",

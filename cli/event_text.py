@@ -198,8 +198,7 @@ def _facts(event: AnyEvent, contents: Contents) -> str:
             return _redaction(event)
         case CompactionProposed():
             return f"by {event.method}, on version {event.base_version}"
-        case _:
-            return _text(getattr(event, "reason", None), contents)
+    return _text(getattr(event, "reason", None), contents)
 
 
 def _redaction(event: ContentRedacted) -> str:

@@ -54,10 +54,11 @@ def show_found(out: Output, found: Iterable[Found]) -> None:
         updated = (iso_time(recording.modified_ms) or "")[:16].replace("T", " ")
         kilobytes = number(-(-recording.bytes // 1024))
         head = f"{updated}  {recording.agent:<11}  {kilobytes:>7} kB  "
+        words = about.title if recording.is_readable else f"(not yet readable) {about.title}"
         if out.width is None:
-            out.line(head, f"{recording.path}  ", one_line_text(about.title))
+            out.line(head, f"{recording.path}  ", one_line_text(words))
             continue
-        title = one_line(about.title, max(1, out.width - len(head)))
+        title = one_line(words, max(1, out.width - len(head)))
         out.line(Styled(head, "dim"), Styled(title, "bold"))
         out.line(INDENT, str(recording.path))
     if not_yet:

@@ -66,6 +66,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "redact": ("keep", "Remove contents for good: secrets, a pattern, an item."),
     "backup": ("keep", "Copy the ledger to a new file, checked, while it is in use."),
     "restore": ("keep", "Make a ledger of a backup."),
+    "prune": ("keep", "Make room: a new ledger without what you name, or no caches."),
+    "doctor": ("keep", "Say how the ledger is, and what to do about it."),
     "rebuild": ("keep", "Make indexes and snapshots anew from the events."),
     "completion": ("keep", "Print the script that teaches your shell to complete."),
 }

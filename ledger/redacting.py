@@ -145,6 +145,8 @@ def _plan(ledger: Ledger, order: Order) -> Redaction:
             plan.contents[key], plan.kinds[key] = None, Counter({"item": 1})
             continue
         text = to_text(data)
+        if order.is_free(text):
+            continue
         spans = spans_in(text, order.find, are_opaque_kept=order.are_opaque_kept)
         if spans:
             plan.contents[key] = to_bytes(replaced(text, spans))
@@ -214,6 +216,8 @@ def _plan_source(
 
 
 def _masked(data: bytes, order: Order, encoding: str, *, is_own: bool) -> Masked:
+    if encoding == "utf-8" and order.is_free(data.decode("utf-8", "replace")):
+        return Masked(data, ())
     return masked(
         data,
         order.find,
@@ -273,7 +277,9 @@ def _apply(ledger: Ledger, order: Order, plan: Redaction, note: str) -> None:
         for offset, data, records, new in change.frames:
             masks.overwrite(change.source.id, offset, data, records, new)
         if change.name != change.source.name:
-            masks.rename(change.source.id, change.name, _cleaned_options(change.source, order.find))
+            masks.describe(
+                change.source.id, change.name, _cleaned_options(change.source, order.find)
+            )
     why = store.bodies.put(to_bytes(replaced(note, spans_in(note, order.find)))) if note else None
     for session, keys, sources in _shares(ledger, plan):
         for start in range(0, max(len(keys), 1), KEYS_IN_EVENT_MAX):

@@ -6,7 +6,7 @@ Knows nothing about how it is removed.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -16,7 +16,7 @@ from .content import from_json, to_text
 from .errors import BadInput
 from .events import BodyKey
 from .masking import Find
-from .secrets import CONTEXTUAL_KINDS, TABLE_DATE, find_secrets
+from .secrets import CONTEXTUAL_KINDS, TABLE_DATE, find_secrets, may_hold_secrets
 from .session import Session
 from .views.contents import load_items
 
@@ -42,6 +42,12 @@ class Order(Struct, frozen=True):
     values: set[str] = set()
     """Filled by `find`: what was told only by its surroundings, to be found elsewhere as well."""
     are_opaque_kept: bool = False
+    may_find: Callable[[str], bool] | None = None
+    """Tells quickly that there is nothing in a text, on any level."""
+
+    def is_free(self, text: str) -> bool:
+        """True when `find` need not be asked."""
+        return self.may_find is not None and not self.may_find(text)
 
     def with_values(self) -> Order:
         """The same, which also finds the values that were met, wherever they stand."""
@@ -80,7 +86,13 @@ def order_secrets(session: Session | None = None) -> Order:
             yield secret.start, secret.end, secret.kind
 
     return Order(
-        "secrets", find, f"forms-{TABLE_DATE}", session, values=values, are_opaque_kept=True
+        "secrets",
+        find,
+        f"forms-{TABLE_DATE}",
+        session,
+        values=values,
+        are_opaque_kept=True,
+        may_find=may_hold_secrets,
     )
 
 
@@ -139,9 +151,16 @@ def order_item(session: Session, item: str) -> Order:
         "item",
         _literals([word for word in words if len(word) >= VALUE_CHARS_MIN], "item"),
         keys=frozenset(keys) - session.store.bodies.redacted(keys),
-        place=(session.id, int(item.partition(".")[0])),
+        place=_place_of(session, int(item.partition(".")[0])),
         own_texts=frozenset(filter(None, (*words, *beside))),
     )
+
+
+def _place_of(session: Session, version: int) -> tuple[int, int]:
+    """The version with the session that holds it itself: of a fork, perhaps a parent."""
+    parts = session.store.lineage(session.id)
+    owner = next((p.session for p in parts if p.after < version <= p.to), session.id)
+    return owner, version
 
 
 def _has_json(text: str, is_json: bool) -> bool:

@@ -151,6 +151,35 @@ def _is_real(kind: str, value: str) -> bool:
     return True
 
 
+_GATES = (
+    (("sk-",), re.compile(r"sk-[A-Za-z0-9_-]{20}")),
+    (("hf_", "api_org_"), re.compile(r"(?:hf_|api_org_)[A-Za-z0-9]{34}")),
+    (("eyJ",), re.compile(r"eyJ[A-Za-z0-9_-]{10,}\.eyJ")),
+    (("://",), re.compile(r"://[^\s/?#@\"'<>]{0,64}:[^\s/?#@\"'<>]{3,128}@")),
+    ((":\\",), re.compile(r":\\+/\\+/[^\s\"'<>]{1,200}@")),
+    (("earer", "EARER", "uthorization", "UTHORIZATION"),
+     re.compile(r"(?i:bearer|basic|token)(?:\s|\\+[nrt])+[A-Za-z0-9._~+/=-]{16}")),
+    (("\\u00",), re.compile(r"\\u00[2-7]")),
+)  # fmt: skip
+"""Loose forms of what is common, whatever stands before it, and escapes that may hide any."""
+_RARE = tuple(
+    hint
+    for form in FORMS
+    for hint in form.hints
+    if hint not in {"sk-", "hf_", "api_org_", "eyJ", "://", "bearer", "authorization"}
+)
+
+
+def may_hold_secrets(raw: str) -> bool:
+    """False when no level of escapes of a text can hold one; ten times as fast as looking."""
+    if any(hint in raw for hint in _RARE):
+        return True
+    if any(any(hint in raw for hint in hints) and gate.search(raw) for hints, gate in _GATES):
+        return True
+    lower = raw.lower() if "ccess" in raw or "CCESS" in raw else ""
+    return "secret_access_key" in lower or "secretaccesskey" in lower
+
+
 def find_secrets(text: str) -> list[Secret]:
     """Credentials in a text, in order; none overlaps another."""
     found = sorted(_found(text), key=lambda one: (one.start, -one.end))

@@ -14,7 +14,7 @@ import msgspec
 
 from .formats.base import Record, Splitter
 from .masking import Mask, masked, replaced, spans_in
-from .secrets import find_secrets
+from .secrets import find_secrets, may_hold_secrets
 
 SecretsMode = Literal["keep", "mark", "redact"]
 """`keep`: not looked for. `mark`: counted, stored as they are. `redact`: never stored."""
@@ -46,6 +46,8 @@ class WriteGuard:
             return record, []
         encoding = "utf-16-le" if record.repaired == "utf16" and record.data[:1] != b"\0" else ""
         encoding = encoding or ("utf-16-be" if record.repaired == "utf16" else "utf-8")
+        if encoding == "utf-8" and not may_hold_secrets(record.data.decode("utf-8", "replace")):
+            return record, []
         found = masked(record.data, find, encoding=encoding, are_opaque_kept=True)
         self.counts.update(kind for _, _, kind in found.spans)
         if self.mode == "mark" or not found.spans:

@@ -63,7 +63,13 @@ def export(
     out = context.out
     if form == "original":
         again = command_line(
-            context, "export", session or "@", "--format", "original", "-o", "FOLDER"
+            context,
+            "export",
+            session or context.file_of("") or "@",
+            "--format",
+            "original",
+            "-o",
+            "FOLDER",
         )
         write_sources(chosen, target, context, again, is_forced=is_forced)
         return

@@ -61,7 +61,7 @@ def search(context: Context, words: tuple[str, ...], session: str, limit: int) -
     if len(hits) > limit:
         context.out.note(f"There are more than {counted(limit, 'hit')}: -n shows more.")
     elif hits and not context.out.is_json and context.out.is_terminal:
-        first = f"{shlex.quote(session or hits[0].session)} {hits[0].item}"
+        first = f"{shlex.quote(session or context.file_of('') or hits[0].session)} {hits[0].item}"
         context.out.note(f"In full: ctxledger show {first}\nIts story: ctxledger blame {first}")
 
 

@@ -34,6 +34,8 @@ def verify(context: Context, since: str) -> None:
 
     saved = _read_head(since) if since else None
     found = verify_ledger(context.ledger("read").store, saved_head=saved)
+    if found.ok:
+        _note_verified(context)
     if not found.ok:
         context.found()
     problems = [
@@ -68,6 +70,15 @@ def verify(context: Context, since: str) -> None:
         )
     else:
         out.note("A cut-off end shows only against a saved head: `ctxledger head > FILE`.")
+
+
+def _note_verified(context: Context) -> None:
+    """Let `doctor` know, where the ledger can be written and has events."""
+    from ctxledger.ledger.integrity.backups import LAST_VERIFIED, Done, note_done
+
+    head = context.ledger("read").store.head()
+    ledger = context.ledger("auto")
+    note_done(ledger.store, LAST_VERIFIED, Done(ledger.now_ms() * 1000, head.size, head.hash))
 
 
 def _read_head(name: str) -> Head:

@@ -25,6 +25,8 @@ SUBAGENT_START = "agent-"
 """Claude Code's subagents write files of their own beside that of their session."""
 _CWD = re.compile(rb'"cwd" ?: ?("(?:[^"\\]|\\.)*")')
 _BRANCH = re.compile(rb'"gitBranch" ?: ?("(?:[^"\\]|\\.)*")')
+_SLASH_COMMAND = re.compile(r"<command-name>([^<]*)</command-name>")
+_SLASH_ARGUMENTS = re.compile(r"<command-args>([^<]*)</command-args>")
 _TITLE_FIELDS = ("customTitle", "aiTitle", "summary")
 
 
@@ -173,6 +175,9 @@ def _prompt(line: Mapping[str, Any]) -> str:
     if isinstance(content, list):
         texts = (part.get("text") for part in content if isinstance(part, dict))
         content = next((text for text in texts if isinstance(text, str)), "")
-    if not isinstance(content, str) or content.lstrip().startswith("<"):
+    if not isinstance(content, str):
         return ""
-    return content
+    if not content.lstrip().startswith("<"):
+        return content
+    parts = (_SLASH_COMMAND.search(content), _SLASH_ARGUMENTS.search(content))
+    return " ".join(part[1] for part in parts if part is not None and parts[0] is not None)

@@ -97,7 +97,7 @@ class Masks:
         )
         self.add(source, masks)
 
-    def rename(self, source: int, name: str, options: str) -> None:
+    def describe(self, source: int, name: str, options: str) -> None:
         """Give a source another name and options, inside a transaction."""
         for kind, format_name, head in self._db.rows(
             "SELECT kind, format, head FROM sources WHERE id = ?", (source,)

@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 HEAVY = ("textual", "rich", "anthropic", "tiktoken", "yaml", "sqlite_utils", "requests", "numpy")
 PURE = (
-    "errors", "plaintext", "images", "secrets", "masking", "content", "drafts", "events", "event_codec", "window",
+    "errors", "plaintext", "images", "secrets", "masking", "content", "drafts", "events",
+    "event_codec", "window",
     "deltas", "rollback", "blocks", "state", "policy", "eviction", "checks", "render",
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Hostile names, paths and contents in what was recorded."""
+"""Hostile names, paths and contents in what was recorded. Redaction is in tests/redaction."""
 
 from __future__ import annotations
 

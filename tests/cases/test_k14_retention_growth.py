@@ -1,4 +1,4 @@
-"""Size and reading cost: references instead of copies. Pruning comes later."""
+"""Size and reading cost: references instead of copies; what may be pruned, and what never."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from ctxledger.ledger import Ledger
+from ctxledger.ledger import ConflictError, Ledger
 from ctxledger.ledger.finding.catalogue import session_rows
 from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.integrity.pruning import plan_pruning, write_pruned
 from ctxledger.ledger.storage.connection import Connection
 
 from .conftest import MODEL, Told, texts
@@ -150,3 +151,42 @@ def test_k14_07_a_window_costs_what_is_in_it(told: Told, monkeypatch: pytest.Mon
 
         costs.append(rows_read(monkeypatch, read))
     assert costs[1] <= costs[0] + 70, "at most one interval of snapshots more"
+
+
+def test_k14_04_nothing_goes_by_its_age(told: Told) -> None:
+    old = {"role": "user", "content": "from long ago", "at": "2020-01-01T00:00:00Z"}
+    told.take("old.jsonl", {"type": "session", "name": "old"}, old)
+    told.ledger.close()
+    for path in told.folder.iterdir():
+        os.utime(path, (0, 0))
+    told.reopen()
+    told.tell({"id": "u", "role": "user", "content": "new"}, {"type": "compact", "brief": "B"})
+    told.reopen()
+    listed = session_rows(told.ledger.store)
+    assert {row.name for row in listed} == {"old", "S"}, "listed"
+    assert texts(told.ledger.find("old")) == ["from long ago"], "and there"
+
+
+def test_k14_05_prune_keeps_what_heads_need(case: Case, told: Told) -> None:
+    heads = case("k14-05")["input"]["heads"]
+    common, rest = heads["main"][:2], heads["main"][2:]
+    told.tell(*({"role": "user", "content": f"message {n}"} for n in common), name="main")
+    told.tell({"type": "session", "name": "B", "parent": "main"}, name="main")
+    for name, numbers in (("main", rest), ("B", heads["B"][2:])):
+        told.tell(*({"role": "user", "content": f"message {n}"} for n in numbers), name=name)
+    main, other = told.ledger.find("main"), told.ledger.find("B")
+    store, before = told.ledger.store, main.window()
+    with pytest.raises(ConflictError):
+        plan_pruning(store, [main.id])
+    target = told.folder / "pruned.db"
+    write_pruned(store, plan_pruning(store, [other.id]), target, entropy=os.urandom)
+    with Ledger.open(target, "read") as pruned:
+        assert pruned.find("main").window() == before
+        kept = [f"message {n}" for n in case("k14-05")["expect"]["kept"]]
+        assert texts(pruned.find("main")) == kept
+        assert [name for _, name in pruned.store.session_names()] == ["main"]
+        contents = b"".join(pruned.store.bodies.get(k) for (k,) in pruned.db.rows(
+            "SELECT key FROM bodies"))  # fmt: skip
+        for number in case("k14-05")["expect"]["removed"]:
+            assert f"message {number}".encode() not in contents
+    assert {row.name for row in session_rows(store)} == {"main", "B"}, "the archive"

@@ -230,6 +230,15 @@ def test_a_given_title_wins_and_little_is_read(home: Path, monkeypatch: pytest.M
     assert sum(read) <= finder.HEAD_BYTES + finder.TAIL_BYTES
 
 
+def test_a_slash_command_is_a_title_other_tags_are_not(home: Path) -> None:
+    command = "<command-name>/review</command-name><command-args>PR 7</command-args>"
+    folder = home / ".claude" / "projects" / "p"
+    transcript(folder / "a.jsonl", "<local-command-stdout>x</local-command-stdout>", command, "hi")
+    transcript(folder / "b.jsonl", "<reminder>x</reminder>", "hi", age_h=2)
+    found = [finder.outline(one) for one in finder.recordings(finder.places({}, home))]
+    assert [one.title for one in found if one is not None] == ["/review PR 7", "hi"]
+
+
 def test_a_first_line_longer_than_what_is_read_is_still_a_conversation(home: Path) -> None:
     path = transcript(home / ".claude" / "projects" / "p" / "l.jsonl", "y" * 200_000)
     (recording,) = finder.recordings(finder.places({}, home))

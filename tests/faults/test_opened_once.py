@@ -28,9 +28,10 @@ OPEN_RECORDINGS = {
     "ledger/tokens.py",
     "ledger/record/follow.py",
     "ledger/exporting/native.py",
+    "ledger/integrity/doctor.py",  # /proc
     "ledger/storage/copies.py",
 }
-"""They open recordings, exports, unborn copies, the token table by a path of their own, no ledger."""
+"""They open recordings, exports, the token table and copies in the making, never a ledger."""
 COPIERS = {"shutil", "zipfile", "tarfile", "mmap", "fileinput"}
 OPENERS = {
     "open", "fdopen", "read_bytes", "read_text", "write_bytes", "write_text", "touch", "rename",

@@ -152,6 +152,15 @@ def test_an_item_goes_as_a_whole_and_its_words_wherever_they_stand(
     assert verify(ledger.store).ok
 
 
+def test_an_item_of_a_fork_goes_from_the_parents_recording(ledger: Ledger, tmp_path: Path) -> None:
+    lines = ({"type": "session", "name": "p"}, {"role": "user", "content": "short", "id": "u"})
+    fork = ledger.fork(tell(ledger, tmp_path, *lines))
+    redact(ledger, order_item(fork, "2.0"))
+    assert b"short" not in unpacked_of(ledger.db)
+    assert ledger.find("p").window().text().endswith("[redacted]")
+    assert verify(ledger.store).ok
+
+
 @pytest.mark.parametrize("item", ["3.0", "4.0"])
 def test_whole_calls_and_results_still_render(ledger: Ledger, tmp_path: Path, item: str) -> None:
     session = tell(ledger, tmp_path, *LINES)

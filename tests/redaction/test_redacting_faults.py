@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger import Ledger, LedgerBusy
-from ctxledger.ledger.importing import import_file
+from ctxledger.ledger.importing import import_file, open_pipe
 from ctxledger.ledger.integrity.verify import verify
 from ctxledger.ledger.redacting import finish_redaction, redact
 from ctxledger.ledger.redaction_orders import (
@@ -135,6 +135,17 @@ def test_redacting_at_write_time_changes_nothing_but_the_words(tmp_path: Path) -
             window = ledger.find("work").window()
             shapes.append([(e.item, e.role, e.type, e.origin) for e in window.entries])
     assert shapes[0] == shapes[1]
+
+
+def test_a_pipe_is_redacted_as_it_comes(ledger: Ledger, tmp_path: Path) -> None:
+    text = "".join(json.dumps(line) + "\n" for line in LINES).encode()
+    reader = open_pipe(ledger, text, name="(pipe)", session=f"my {SECRET}", secrets="redact")
+    for at in range(0, len(text), 7):
+        reader.push(text[at : at + 7])
+        reader.commit()
+    assert reader.finish().secrets == {"github": 4}
+    assert_gone(ledger, tmp_path, [SECRET])
+    assert verify(ledger.store).ok
 
 
 def test_marking_counts_and_stores_as_it_came(ledger: Ledger, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ctxledger.ledger.masking import masked, replaced, spans_in
-from ctxledger.ledger.secrets import KINDS, find_secrets
+from ctxledger.ledger.secrets import KINDS, find_secrets, may_hold_secrets
 from ctxledger.ledger.write_guard import find
 
 from .planted import Planter
@@ -32,6 +32,7 @@ def test_each_kind_is_found_on_every_level(kind: str, depth: int) -> None:
         secret, text = planter.secret(kind)
         for _ in range(depth):
             text = json.dumps({"text": text, "n": [1, "é\n"]})
+        assert may_hold_secrets(text)
         gone = replaced(text, spans_in(text, find))
         assert f"[redacted:{kind}]" in gone
         hidden = masked(text.encode(), find)
@@ -48,9 +49,16 @@ def test_each_kind_is_found_on_every_level(kind: str, depth: int) -> None:
 def test_each_kind_is_found_when_every_character_is_escaped(kind: str) -> None:
     secret, text = Planter(3).secret(kind)
     raw = '{"a":"' + "".join(f"\\u{ord(char):04x}" for char in text) + '"}'
+    assert may_hold_secrets(raw)
     hidden = masked(raw.encode(), find)
     assert len(hidden.data) == len(raw)
     assert secret not in json.loads(hidden.data)["a"]
+
+
+def test_a_password_behind_escaped_slashes_is_found() -> None:
+    raw = r'{"a":"postgres:\/\/user:hunter2hunter2@db.example\/app"}'
+    assert may_hold_secrets(raw)
+    assert b"hunter2" not in masked(raw.encode(), find).data
 
 
 @pytest.mark.parametrize("text", [

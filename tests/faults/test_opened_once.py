@@ -26,6 +26,8 @@ CONNECTION = "ledger/storage/connection.py"
 OPEN_RECORDINGS = {
     "ledger/importing.py",
     "ledger/tokens.py",
+    "ledger/cost.py",  # the table of prices
+    "ledger/record/places.py",  # what agents recorded on this machine
     "ledger/record/follow.py",
     "ledger/exporting/native.py",
     "ledger/integrity/doctor.py",  # /proc

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sys
 import time
-from pathlib import Path
 
 from ctxledger.ledger import Ledger
 from ctxledger.ledger.import_report import Report
-from ctxledger.ledger.importing import FileSource, open_reader, refuse_own_file
+from ctxledger.ledger.importing import import_file
 from ctxledger.ledger.plaintext import one_line
 from ctxledger.ledger.write_guard import SecretsMode
 
@@ -65,22 +64,16 @@ def import_shown(
     Raises:
         BadInput, UnknownFormat: it cannot be read.
     """
-    refuse_own_file(ledger, Path(name))
-    file = FileSource(Path(name))
     progress = Progress(name, out)
     try:
-        reader = open_reader(
+        return import_file(
             ledger,
-            file,
+            name,
             session=session,
             format_name=format_name,
             is_again=is_again,
             secrets=secrets,
+            on_read=progress.at,
         )
-        for part in file.parts(reader.length):
-            reader.push(part)
-            progress.at(reader.length, file.size)
-        return reader.finish()
     finally:
         progress.end()
-        file.close()

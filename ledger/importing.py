@@ -131,6 +131,7 @@ def import_file(
     format_name: str = "",
     is_again: bool = False,
     secrets: SecretsMode = "keep",
+    on_read: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Take a file in; what the ledger knows already is not added again.
 
@@ -139,6 +140,7 @@ def import_file(
         format_name: "" = detected from its contents.
         is_again: take it as a new source even if its bytes are known.
         secrets: what becomes of credentials in new records.
+        on_read: told (bytes read, bytes of the file) after each part.
 
     Raises:
         BadInput: it cannot be read, or `session` has no letters.
@@ -157,6 +159,8 @@ def import_file(
         )
         for part in file.parts(reader.length):
             reader.push(part)
+            if on_read is not None:
+                on_read(reader.length, file.size)
         return reader.finish()
     finally:
         file.close()

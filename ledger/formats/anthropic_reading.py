@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from ..content import digest_of
 from .anthropic_cassette import document_of, is_cassette, pairs_of
 from .anthropic_exchange import (
     Exchange,
@@ -77,13 +76,3 @@ def _exchanges(value: object) -> Iterator[Exchange]:
         yield Exchange(request=value)
     elif is_response(value):
         yield Exchange(answer=answer_from(value))
-
-
-def digest_of_exchange(exchange: Exchange) -> bytes:
-    """Tells exchanges of a longer copy of a recording from new ones.
-
-    Raises:
-        TypeError: a body holds what JSON does not know (a YAML date, bytes).
-    """
-    answer = exchange.answer.body if exchange.answer is not None else None
-    return digest_of([exchange.request, answer, exchange.status])

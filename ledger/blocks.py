@@ -75,15 +75,16 @@ def blocks_given(
 
 def keys_in(block: StoredBlock) -> list[bytes]:
     """All body keys of a stored block."""
+    if block.rest is None and block.meta is None:
+        return [block.body]
     return [key for key in (block.body, block.rest, block.meta) if key is not None]
 
 
 def load_block(block: StoredBlock, bodies: Mapping[bytes, bytes]) -> Block:
     """Give a stored block its contents back; what was redacted says so."""
-    text, rest, meta = (
-        to_text(bodies[key]) if key is not None else ""
-        for key in (block.body, block.rest, block.meta)
-    )
+    text = to_text(bodies[block.body])
+    rest = to_text(bodies[block.rest]) if block.rest is not None else ""
+    meta = to_text(bodies[block.meta]) if block.meta is not None else ""
     if text == REDACTED_TEXT:
         return without_contents(block, REDACTED_TEXT)
     return Block(

@@ -15,7 +15,7 @@ from ..errors import CorruptLedger
 from ..events import StoredBlock, messages_of
 from ..render.base import Placed
 from ..storage.store import Store
-from ..window import Entry, Window, is_item_id, split_id
+from ..window import Entry, Window, is_item_id
 from .context_size import ContextSize
 
 CATEGORIES = (
@@ -126,8 +126,8 @@ def category_of(role: str, block_type: str, origin: str, form: str) -> str:
 
 def load_items(store: Store, session: int, items: Iterable[str]) -> dict[str, StoredItem]:
     """Items as stored, by id; unknown ones are left out."""
-    wanted = {item for item in items if is_item_id(item)}
-    events = store.read_many(session, {split_id(item)[0] for item in wanted})
+    wanted = set(filter(is_item_id, items))
+    events = store.read_many(session, {int(item.partition(".")[0]) for item in wanted})
     found: dict[str, StoredItem] = {}
     for version, event in events.items():
         index = 0
@@ -179,16 +179,17 @@ def place(
     """
     placed = []
     for entry in entries:
-        item_id = entry.item_id
-        lost = next((i for i in (item_id, entry.text_id) if i not in items), "")
-        if lost:
+        item_id = entry.item or entry.key
+        try:
+            item = items[item_id]
+            block = blocks[item_id]
+            if entry.text and entry.text != item_id:
+                block = in_place_of(block, blocks[entry.text])
+        except KeyError as error:
             raise CorruptLedger(
-                f"The item {lost} of the window is not in the ledger.", "Run `ctxledger verify`."
-            )
-        item = items[item_id]
-        block = blocks[item_id]
-        if entry.text and entry.text != item_id:
-            block = in_place_of(block, blocks[entry.text])
+                f"The item {error.args[0]} of the window is not in the ledger.",
+                "Run `ctxledger verify`.",
+            ) from error
         placed.append(Placed(item_id, entry.form, item.message, item.role, block))
     return tuple(placed)
 

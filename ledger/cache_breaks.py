@@ -61,14 +61,27 @@ class CacheBreak(Struct, frozen=True, kw_only=True):
     expected_tokens: int | None = None
     """What a whole prefix would have read."""
     read_tokens: int | None = None
+    full_price_tokens: int | None = None
+    """What the call sent without the cache: uncached and written anew."""
     gap_ms: int | None = None
 
     @property
     def lost_tokens(self) -> int:
-        """Tokens that had to be read anew at full price."""
+        """Tokens that had to be read anew at full price.
+
+        Never more than the call sent at full price: behind a compaction the prompt is shorter
+        than what the cache held.
+        """
         if not self.is_seen or self.expected_tokens is None:
             return 0
-        return self.expected_tokens - (self.read_tokens or 0)
+        gone = self.expected_tokens - (self.read_tokens or 0)
+        return gone if self.full_price_tokens is None else min(gone, self.full_price_tokens)
+
+
+def _at_full_price(usage: Usage | None) -> int | None:
+    if usage is None or usage.input_tokens is None:
+        return None
+    return usage.input_tokens + (usage.cache_write_tokens or 0)
 
 
 def expected_read(before: Usage | None) -> int | None:
@@ -125,6 +138,7 @@ def judge(
         is_late=is_late,
         expected_tokens=expected_read(before.usage),
         read_tokens=after.usage.cache_read_tokens if after.usage is not None else None,
+        full_price_tokens=_at_full_price(after.usage),
         gap_ms=gap,
     )
 

@@ -28,6 +28,7 @@ from .storage.masks import Masks
 from .storage.migrations import CACHES, statements
 from .storage.scrubbing import scrub
 from .storage.sources import RecordRow, Source
+from .storage.store import StoredEvent
 
 EVENTS_READ = 500
 KEYS_IN_EVENT_MAX = 1000
@@ -166,18 +167,18 @@ def _sessions_of(ledger: Ledger, order: Order) -> set[int] | None:
     return {part.session for part in ledger.store.lineage(order.session.id)}
 
 
-def _events(ledger: Ledger, parts: set[int] | None) -> Iterator[tuple[int, int, AnyEvent]]:
-    """(session, version, event) of all events, or of some sessions."""
+def _events(ledger: Ledger, parts: set[int] | None) -> Iterator[StoredEvent]:
+    """All events, or those of some sessions."""
     at = 0
     while batch := ledger.store.read_after(at, EVENTS_READ):
         for stored in batch:
             if parts is None or stored.session in parts:
-                yield stored.session, stored.version, stored.event
+                yield stored
         at = batch[-1].position
 
 
 def _keys_of(ledger: Ledger, parts: set[int]) -> set[BodyKey]:
-    return {key for _, _, event in _events(ledger, parts) for key in body_keys(event)}
+    return {key for stored in _events(ledger, parts) for key in body_keys(stored.event)}
 
 
 def _sources_of(ledger: Ledger, parts: set[int] | None) -> list[Source]:
@@ -240,9 +241,13 @@ def _records_until(rows: Iterator[RecordRow], end: int) -> list[RecordRow]:
 
 def _find_users(ledger: Ledger, order: Order, plan: Redaction, parts: set[int] | None) -> None:
     """Who mentions what goes; in the whole ledger, for contents may be shared."""
-    for session, version, event in _events(ledger, None):
+    for stored in _events(ledger, None):
+        session, version, event = stored.session, stored.version, stored.event
         if parts is None or session in parts:
-            plan.names_left += sum(1 for name in _names_in(event) if any(order.find(name)))
+            words = [*_names_in(event), stored.actor]
+            plan.names_left += sum(
+                1 for word in words if word not in _COMMON_WORDS and any(order.find(word))
+            )
         keys = [key for key in body_keys(event) if key in plan.contents]
         if not keys or isinstance(event, ContentRedacted):
             continue
@@ -253,16 +258,29 @@ def _find_users(ledger: Ledger, order: Order, plan: Redaction, parts: set[int] |
                 plan.items.setdefault(session, []).append(f"{version}.{place}")
 
 
+_OUR_FIELDS = frozenset({"origin", "coverage", "relation", "outcome", "cause", "format"})
+"""Fields whose words are ours, whatever a source says."""
+_COMMON_WORDS = frozenset({
+    "", "agent", "api", "assistant", "developer", "document", "harness", "human", "image",
+    "importer", "operator", "system", "text", "thinking", "tool", "tool_result", "tool_use",
+    "tools", "user",
+})  # fmt: skip
+"""Roles, types and actors that every session has: they say nothing about anybody."""
+
+
 def _names_in(event: AnyEvent) -> Iterator[str]:
-    """Ids and names that an event itself holds."""
-    for field in ("name", "model", "call"):
-        value = getattr(event, field, "")
-        if isinstance(value, str) and value:
-            yield value
+    """Ids, names and other words that an event itself holds, whatever its fields are called."""
+    yield from _words_of(event)
     for message in messages_of(event):
-        yield message.message
+        yield from _words_of(message)
         for block in message.blocks:
-            yield from filter(None, (block.tool_id, block.tool_name))
+            yield from _words_of(block)
+
+
+def _words_of(part: Struct) -> Iterator[str]:
+    fields = (name for name in part.__struct_fields__ if name not in _OUR_FIELDS)
+    values = (getattr(part, name) for name in fields)
+    return (value for value in values if isinstance(value, str) and value not in _COMMON_WORDS)
 
 
 # -- doing ----------------------------------------------------------------------------------------

@@ -140,7 +140,8 @@ def say_nothing(context: Context, ledger: Ledger, plan: Redaction, *, is_dry_run
     if context.out.is_json:
         context.out.json(as_json(ledger, plan, is_done=False))
     else:
-        context.out.note("Nothing of that is in the ledger.")
+        where = "in contents or sources" if plan.names_left else "in the ledger"
+        context.out.note(f"Nothing of that is {where}.")
     warn_of_names(context, plan)
 
 
@@ -165,8 +166,9 @@ def warn_of_names(context: Context, plan: Redaction) -> None:
     if plan.names_left:
         context.found()
         context.out.warn(
-            f"Names and ids in events hold it too, {number(plan.names_left)} times:"
+            f"Names, ids and actors in events hold it, in {counted(plan.names_left, 'place')}:"
             " these are part of the chain and stay."
+            " `ctxledger prune` writes a new ledger without a session."
         )
 
 

@@ -104,7 +104,11 @@ def _definitions(
     values: list[dict[str, Any]] = []
     seen: set[str] = set()
     for entry in tools:
-        value = tool_value(entry.block)
+        given = tool_value(entry.block)
+        value = {key: field for key, field in given.items() if field is not None}
+        if len(value) < len(given):
+            detail = "Fields of the tool definition that are null; left out."
+            repairs.append(Repair("null_tool_field", entry.item, detail))
         name = value.get("name")
         if isinstance(name, str):
             value["name"] = safe_name(name, rules.tool_name, "unnamed_tool")

@@ -263,6 +263,8 @@ def _definitions(body: Json, rules: MessagesRules) -> Iterator[Violation]:
             yield Violation(code="duplicate_tool_definition", id=name)
         if name and not re.fullmatch(rules.tool_name, name):
             yield Violation(code="bad_tool_name", id=name)
+        if isinstance(tool, dict) and tool.get("description", "") is None:
+            yield Violation(code="null_tool_field", id=name)
         seen.add(name)
     choice = body.get("tool_choice")
     chosen = choice.get("name") if isinstance(choice, dict) else None

@@ -213,6 +213,15 @@ def test_names_in_events_cannot_go_and_are_counted(ledger: Ledger) -> None:
     assert session.window().text().endswith("about [redacted:text]")
 
 
+def test_an_actor_that_holds_it_is_counted_too(ledger: Ledger, tmp_path: Path) -> None:
+    line = {"id": "u1", "role": "user", "content": "nothing here", "actor": SECRET}
+    tell(ledger, tmp_path, line)
+    assert redact(ledger, order_secrets()).names_left == 1
+    assert plan_redaction(ledger, order_secrets()).names_left == 1
+    common = plan_redaction(ledger, order_text("user"))
+    assert common.names_left == 0  # roles and actors of every session are no names
+
+
 def test_a_session_named_after_a_file_never_has_its_secret(ledger: Ledger, tmp_path: Path) -> None:
     tell(ledger, tmp_path, *LINES[1:], name=f"{SECRET}.jsonl")
     assert [name for _, name in ledger.store.session_names()] == ["redacted-github"]

@@ -361,3 +361,18 @@ def test_any_window_is_rendered_valid(body: Json, params: str, model: str) -> No
     again = send(placed_from(rendering.body), params=params, model=model)
     once, twice = ([blocks_of(m) for m in r.body["messages"]] for r in (rendering, again))
     assert once == twice, "a valid request needs no repair"
+
+
+def test_null_fields_of_a_tool_definition_are_left_out_and_listed() -> None:
+    tool = tool_from({"name": "plan", "description": None, "input_schema": {"type": "object"}})
+    question = block_from({"type": "text", "text": "hi"}, "human")
+    placed = [
+        Placed("1.0", "verbatim", "", "tools", tool),
+        Placed("2.0", "verbatim", "m2", "user", question),
+    ]
+    rendering = render_for_sending(placed, model="claude-sonnet-5", max_tokens=10)
+    assert rendering.body["tools"] == [{"name": "plan", "input_schema": {"type": "object"}}]
+    assert [repair.code for repair in rendering.repairs] == ["null_tool_field"]
+    assert check_request(rendering.body) == ()
+    broken = rendering.body | {"tools": [{"name": "plan", "description": None}]}
+    assert [v.code for v in check_request(broken)] == ["null_tool_field"]
